@@ -70,6 +70,13 @@ class CudaBackend(Backend):
 
         return Updates(self, lambda array: array.data.ptr, self._compiler)
 
+    def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A CUDA graph of the function, recorded in its second call."""
+        from backends.cuda_backend.graphs import Graphs
+        from core.tracing import Launched
+
+        return Launched(function, self, Graphs(self.cupy))
+
     # -- devices -------------------------------------------------------------------------------
 
     def _on(self, device: Any) -> AbstractContextManager[Any]:

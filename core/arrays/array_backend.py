@@ -22,6 +22,8 @@ from core.registry.kernel_table import KernelTable
 from core.registry.once import once
 from core.typing import AnyArray
 
+Computing = Callable[..., tuple[AnyArray, ...]]
+
 
 class _Open(NamedTuple):
     """One open `with device:` block, and the one around it."""
@@ -135,7 +137,10 @@ class Backend(Fallbacks, ABC):
     `names_devices` that the ids of its devices are words. An array of a library that is not
     `mutable` never changes: what writes gives another array, and callers keep what they are given.
     `taken`, where it is not None, is called
-    with every array that a user brings, and gives the one to compute with, or refuses it.
+    with every array that a user brings, and gives the one to compute with, or refuses it. `stage`,
+    where it is not None, makes a faster function of one that a captured step calls again and again:
+    of arrays of the backend, always of the same shapes and dtypes, a tuple of others. It only
+    computes: nothing is drawn, looked at or written.
     """
 
     name: str
@@ -146,6 +151,7 @@ class Backend(Fallbacks, ABC):
     names_devices: bool = False
     mutable: bool = True
     taken: Callable[[AnyArray], AnyArray] | None = None
+    stage: Callable[[Computing], Computing] | None = None
 
     # -- required ------------------------------------------------------------------------------
 

@@ -68,11 +68,12 @@ class Fallbacks:
         dilate: Sizes = 1,
     ) -> AnyArray:
         """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
+        from core.arrays.scatter import native_place
         from core.arrays.windows import unfolded
 
         g = unfolded(windows.shape, size, stride, pad, dilate)
         shape = (*windows.shape[:2], *g.padded_size())
-        image = self.xp.zeros(shape, dtype=windows.dtype, device=windows.device)
+        image = self.xp.zeros(shape, dtype=windows.dtype, device=native_place(windows))
         for place, where in g.offsets():
             part = windows[(slice(None), slice(None), *place, Ellipsis)]
             image = self.put_sum(image, (slice(None), slice(None), *where), part)

@@ -11,17 +11,22 @@ from typing import Any
 from core.typing import AnyArray
 
 
+def native_place(array: AnyArray) -> Any:
+    """What `device=` takes for arrays beside another: None of one that its library is tracing."""
+    return getattr(array, "device", None)
+
+
 def places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     """For each element that the index names, its position in the flattened array."""
     if not parts or not all(_is_integer_array(xp, part) for part in parts):
         if not any(part is Ellipsis or hasattr(part, "dtype") for part in parts):
             parts = (*parts, Ellipsis)  # the standard wants something for every axis
-        return xp.reshape(xp.arange(math.prod(a.shape), device=a.device), a.shape)[parts]
+        return xp.reshape(xp.arange(math.prod(a.shape), device=native_place(a)), a.shape)[parts]
     row: AnyArray = 0
     for part, n in zip(parts, a.shape, strict=False):
         row = row * n + xp.where(part < 0, part + n, part)
     rest = a.shape[len(parts) :]
-    inside = xp.reshape(xp.arange(math.prod(rest), dtype=row.dtype, device=a.device), rest)
+    inside = xp.reshape(xp.arange(math.prod(rest), dtype=row.dtype, device=native_place(a)), rest)
     return xp.reshape(row, (*row.shape, *(1,) * len(rest))) * math.prod(rest) + inside
 
 
@@ -35,7 +40,7 @@ def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
         return flat
     order = xp.argsort(places, stable=True)
     ranked = xp.take(places, order, axis=0)
-    every = xp.arange(flat.shape[0], dtype=places.dtype, device=flat.device)
+    every = xp.arange(flat.shape[0], dtype=places.dtype, device=native_place(flat))
     first = xp.searchsorted(ranked, every)
     count = xp.searchsorted(ranked, every, side="right") - first
     last = places.shape[0] - 1
@@ -52,14 +57,14 @@ def replaced(xp: Any, a: AnyArray, index: Any, value: Any) -> AnyArray:
     """A new array: `a` with `value` in the places of an index, which names none of them twice."""
     where = places(xp, a, index if isinstance(index, tuple) else (index,))
     if isinstance(value, (bool, int, float, complex)):
-        value = xp.full(where.shape, value, dtype=a.dtype, device=a.device)
+        value = xp.full(where.shape, value, dtype=a.dtype, device=native_place(a))
     value = xp.broadcast_to(xp.astype(value, a.dtype, copy=False), where.shape)
     if math.prod(where.shape) == 0:
         return a
     where, value = xp.reshape(where, (-1,)), xp.reshape(value, (-1,))
     order = xp.argsort(where, stable=True)
     ranked = xp.take(where, order, axis=0)
-    every = xp.arange(math.prod(a.shape), dtype=where.dtype, device=a.device)
+    every = xp.arange(math.prod(a.shape), dtype=where.dtype, device=native_place(a))
     last = xp.full_like(every, where.shape[0] - 1)
     pick = xp.minimum(xp.searchsorted(ranked, every), last)
     new = xp.take(xp.take(value, order, axis=0), pick, axis=0)

@@ -11,6 +11,7 @@ from itertools import product, repeat
 from operator import index
 from typing import Any
 
+from core.arrays.scatter import native_place
 from core.typing import AnyArray, Sizes
 
 
@@ -164,7 +165,7 @@ def pad(
     if not any(map(any, widths)):
         return x
     shape = tuple(b + s + a for s, (b, a) in zip(x.shape, widths, strict=True))
-    around = {"dtype": x.dtype, "device": x.device}
+    around = {"dtype": x.dtype, "device": native_place(x)}
     padded = xp.full(shape, value, **around) if value else xp.zeros(shape, **around)
     inside = tuple(slice(b, b + s) for s, (b, _) in zip(x.shape, widths, strict=True))
     if put is not None:

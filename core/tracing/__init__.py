@@ -15,6 +15,8 @@ from core.tracing.group import Extent as Extent
 from core.tracing.group import Fuser as Fuser
 from core.tracing.group import Group as Group
 from core.tracing.group import reduced_axes as reduced_axes
+from core.tracing.launching import Launched as Launched
+from core.tracing.launching import Recorder as Recorder
 from core.tracing.loops import NAMES as NAMES
 from core.tracing.loops import LoopFuser as LoopFuser
 from core.tracing.loops import Planned as Planned
@@ -39,11 +41,13 @@ __all__ = [
     "Formulas",
     "Fuser",
     "Group",
+    "Launched",
     "Literal",
     "LoopFuser",
     "Plan",
     "Planned",
     "Program",
+    "Recorder",
     "Slot",
     "Step",
     "Value",

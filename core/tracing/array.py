@@ -282,7 +282,7 @@ for _name in names.LOOKS:
 def as_values(tape: tapes.Tape, tree: Any) -> Any:
     """The arguments of a call with values in the place of arrays."""
     put: Callable[[Any], Any] = partial(_as_value, tape)
-    return mapped(put, tree, (TracedArray, host().xp.ndarray))
+    return mapped(put, tree, (TracedArray, host().xp.ndarray, tape.backend.array_type))
 
 
 def _as_value(tape: tapes.Tape, array: Any) -> Value:

@@ -24,8 +24,9 @@ class TracingBackend(Backend):
     def __init__(self) -> None:
         from core.tracing.kernels import Recorders, forward, gradient
 
-        vars(self)["kernels"] = Recorders("kernels", forward)
-        vars(self)["gradient_kernels"] = Recorders("gradient_kernels", gradient)
+        self.recorded = [host()]
+        vars(self)["kernels"] = Recorders(self.recorded, "kernels", forward)
+        vars(self)["gradient_kernels"] = Recorders(self.recorded, "gradient_kernels", gradient)
         self.random = TracedRandom()
         self._device = Device(self)
 
@@ -33,6 +34,12 @@ class TracingBackend(Backend):
     def unavailable(cls) -> str | None:
         """Nobody computes with it."""
         return "its arrays have no values; core.trace uses it."
+
+    def record(self, backend: Backend) -> None:
+        """Let the kernels of a backend be among those that programs call."""
+        if backend not in self.recorded:
+            self.recorded.append(backend)
+            self._kernels_changed()
 
     def ops_xp(self, shape: tuple[int, ...]) -> Any:
         """The namespace, which remembers what operations on such arrays compute with."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, overload
 
-from core.arrays.backend import BACKENDS, host, random_state, set_random_state
+from core.arrays.backend import host, random_state, set_random_state
 from core.errors import TraceError
 from core.errors.place import warn
 from core.registry.configuration import current_state
-from core.tracing.equation import Value
+from core.tracing.equation import value_like
 from core.tracing.group import Group
 from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
@@ -20,12 +20,12 @@ from core.tracing.names_around import Around
 from core.tracing.passes import optimized
 from core.tracing.places import roots
 from core.tracing.program import Program
-from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, unlike
+from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
-from core.tracing.tracing import recorded
+from core.tracing.tracing import home, recorded
 
 if TYPE_CHECKING:
     from core.tracing.profile import Profile
@@ -146,9 +146,12 @@ class Captured:
             if self.calls > 1:
                 given, recording = self._known(args, kwargs)
                 if recording is not None and not recording.shared(given):
-                    result = recording.replay(given, (args, kwargs))
-                    self.replayed += 1
-                    return result
+                    try:
+                        result = recording.replay(given, (args, kwargs))
+                        self.replayed += 1
+                        return result
+                    except Unreplayable as error:
+                        self._give_up(recording, str(error))
         finally:
             self._busy.release()
         return self.function(*args, **kwargs)
@@ -196,6 +199,7 @@ class Captured:
         if isinstance(made, Refusal):
             return None
         if form == (tuple([Leaf(i, "array") for i in range(len(given))]), {}):
+            self._array_type = type(given[0]) if given else self._array_type
             self._plain.setdefault(tuple([spec[1:] for spec in key]), []).append(made)
         if self.remat is not None:
             self._tell_peak(made.program)
@@ -224,6 +228,16 @@ class Captured:
         self._tell(reason)
         return made
 
+    def _give_up(self, recording: Recording, reason: str) -> None:
+        """Leave what a recording was for to eager."""
+        for found in self._found.values():
+            if recording in found:
+                found[found.index(recording)] = Refusal(recording.form)
+        for plain in self._plain.values():
+            if recording in plain:
+                plain.remove(recording)
+        self._tell(reason)
+
     def _made(self, given: list[Any], form: Any, final: bool) -> Recording:
         """A recording; a final one has loops, and what is computed again, if asked for."""
         for leaf in _leaves(form):
@@ -232,11 +246,9 @@ class Captured:
                     f"capture: expected arguments of arrays, numbers and text, got a "
                     f"{type(leaf).__name__}."
                 )
-        backend = host()
-        for array in given:
-            if BACKENDS[type(array)] is not backend:
-                raise TraceError(f"capture: expected arrays of backend {backend.name}.")
-        tape = Tape(backend, kernels=True, loops=self.fuse and backend.fuser() is not None)
+        backend, device = home("capture", given, roots(self.function))
+        loops = self.fuse and backend.fuser() is not None
+        tape = Tape(backend, kernels=True, loops=loops, device=device)
         places = tape.places = Live(tape)
 
         def step(args: Any, kwargs: Any) -> Any:
@@ -250,7 +262,7 @@ class Captured:
             return returned, [each.tree for each in left]
 
         step.__name__ = self.name
-        inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
+        inputs = tuple(map(value_like, given))
         around, random = Around(self.function), random_state()
         try:
             with around.kept():
@@ -263,6 +275,7 @@ class Captured:
             set_random_state(random)
             raise
         places.refuse_chained(program.places)
+        places.refuse_others(program.places)
         first = program
         if final and self.fuse:
             began = time.perf_counter()
@@ -275,7 +288,7 @@ class Captured:
             )
         if final and self.remat is not None:
             program = self._rematerialized(program, self.remat)
-        made = Recording(program, places, around, [each.put for each in step.left])  # type: ignore[attr-defined]
+        made = Recording(program, places, around, [each.put for each in step.left], device)  # type: ignore[attr-defined]
         made.first = first
         return made
 
@@ -341,7 +354,9 @@ class Captured:
             f"{self._recordings} {some}"
         ]
         refused = [f"  not replayed: {reason}" for reason in self.reasons]
-        return "\n".join([*lines, *self._loops, *refused])
+        every = [each for found in self._found.values() for each in found]
+        stages = [line for each in every if isinstance(each, Recording) for line in each.stages()]
+        return "\n".join([*lines, *self._loops, *stages, *refused])
 
 
 def _seeded(before: Any, after: Any) -> bool:

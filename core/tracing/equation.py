@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
-from core.arrays.backend import Backend
+from core.arrays.backend import BACKENDS, Backend, host
 from core.tracing import names
 
 
@@ -40,6 +40,22 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<value {self.dtype}{list(self.shape)}>"
+
+
+def value_like(array: Any) -> Value:
+    """The value of an array of any library; its dtype is the host's of that name."""
+    dtype = array.dtype
+    if not isinstance(dtype, host().xp.dtype):
+        dtype = host().dtype(BACKENDS[type(array)].dtype_name(dtype))
+    return Value(tuple(array.shape), dtype)
+
+
+def on_host(array: Any) -> Any:
+    """The elements of an array of any library, or of a scalar of the host's, as an array there."""
+    known = host()
+    if not isinstance(array, (known.xp.ndarray, known.xp.generic)):
+        array = BACKENDS[type(array)].to_host(array)
+    return known.asarray(array)
 
 
 class Origin(NamedTuple):
@@ -79,7 +95,7 @@ class Call(NamedTuple):
         if self.kind == "operator":
             return getattr(operator, self.name)  # type: ignore[no-any-return]
         if self.kind == "method":
-            return _method(self.name)
+            return _method(self.name, backend)
         if self.kind == "attribute":
             return operator.attrgetter(self.name)
         if self.kind == "change":
@@ -165,7 +181,12 @@ def mapped(put: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] =
     return tree
 
 
-def _method(name: str) -> Callable[..., Any]:
+def _method(name: str, backend: Backend) -> Callable[..., Any]:
+    if backend is not host() and name == "copy":
+        return lambda array, order="K": backend.copy(array)
+    if backend is not host() and name == "astype":
+        return backend.xp.astype  # type: ignore[no-any-return]
+
     def method(array: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(array, name)(*args, **kwargs)
 
@@ -176,27 +197,25 @@ def _change(name: str, backend: Backend) -> Callable[..., Any]:
     """A change in place as a function: what it is given stays as it is."""
     in_place: Any = getattr(operator, name, None)
 
+    def own(array: Any) -> Any:
+        return backend.copy(array) if backend.mutable else array
+
     def operated(array: Any, other: Any) -> Any:
-        changed = backend.copy(array)
-        return in_place(changed, other)
+        return in_place(own(array), other)
 
     def set_item(array: Any, index: Any, value: Any) -> Any:
-        changed = backend.copy(array)
-        changed[index] = value
-        return changed
+        return backend.put(own(array), index, value)
 
     def copyto(array: Any, value: Any) -> Any:
-        changed = backend.copy(array)
-        backend.copyto(changed, value)
-        return changed
+        if not backend.mutable:
+            return backend.put(array, ..., value)
+        return backend.copyto(own(array), value)
 
     def add_in_place(array: Any, other: Any) -> Any:
-        return backend.add_in_place(backend.copy(array), other)
+        return backend.add_in_place(own(array), other)
 
     def scatter_add(array: Any, index: Any, values: Any) -> Any:
-        changed = backend.copy(array)
-        backend.scatter_add(changed, index, values)
-        return changed
+        return backend.scatter_add(own(array), index, values)
 
     def check_within(numbers: Any, size: int, told: str) -> Any:
         from core.errors import OutOfRange
@@ -205,11 +224,11 @@ def _change(name: str, backend: Backend) -> Callable[..., Any]:
             raise OutOfRange(f"{told}: expected numbers in [0, {size}), got others.")
         return numbers
 
-    own: dict[str, Callable[..., Any]] = {
+    named: dict[str, Callable[..., Any]] = {
         "set_item": set_item,
         "copyto": copyto,
         "add_in_place": add_in_place,
         "scatter_add": scatter_add,
         "check_within": check_within,
     }
-    return own.get(name, operated)
+    return named.get(name, operated)

@@ -6,6 +6,8 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from core.arrays.backend import host
+from core.errors import TraceError
 from core.tracing.equation import Call, Equation, Value, values_in
 from core.tracing.lifetimes import Lifetimes
 from core.tracing.places import Place
@@ -39,10 +41,18 @@ class _Code(Writer):
 
     def __init__(self, program: Recorded) -> None:
         named = program.names()
-        super().__init__(named.__getitem__, self._bound)
+        super().__init__(named.__getitem__, lambda x: self._bound(self._theirs(x)))
         self._named = named
         self._program = program
-        self.scope: dict[str, Any] = {named[v]: array for v, array in program.constants.items()}
+        backend = program.backend
+        self._foreign = backend is not host()
+        self.scope: dict[str, Any] = {
+            named[v]: backend.asarray(array) if self._foreign else array
+            for v, array in program.constants.items()
+        }
+        self._placed = ""
+        if self._foreign and len(backend.devices()) > 1:
+            self._placed = f", device={self._bound(backend.native_device())}"
         self.scope["copy"] = program.backend.copy
         self.scope["asarray"] = program.backend.asarray
         self._functions: dict[Any, str] = {}  # names by calls, and by functions themselves
@@ -57,10 +67,25 @@ class _Code(Writer):
         self.scope[name] = x
         return name
 
+    def _theirs(self, x: Any) -> Any:
+        """What the library has for a dtype, or scalar, of the host's."""
+        xp = host().xp
+        if not self._foreign:
+            return x
+        if isinstance(x, xp.dtype) or (isinstance(x, type) and issubclass(x, xp.generic)):
+            return self._program.backend.dtype(host().dtype_name(xp.dtype(x)))
+        return x.item() if isinstance(x, xp.generic) else x
+
     def function(self, call: Call) -> str:
         """A name for what is called."""
         if call not in self._functions:
-            self._functions[call] = self._bound(call.found(self._program.backend))
+            backend = self._program.backend
+            try:
+                self._functions[call] = self._bound(call.found(backend))
+            except AttributeError:
+                raise TraceError(
+                    f"{self._program.name}: backend {backend.name} has no {call.name}."
+                ) from None
         return self._functions[call]
 
     def index(self, index: Any) -> str:
@@ -73,6 +98,8 @@ class _Code(Writer):
         """The right-hand side, with functions for operators: they take half as long if small."""
         call, args = equation.call, equation.args
         function: Any = None
+        if self._foreign:
+            return self._expression_of_others(equation)
         if call.kind == "operator" and call.name in _FUNCTIONS:
             function = getattr(self._program.backend.xp, _FUNCTIONS[call.name])
         elif call.kind == "xp" and call.name not in ("pow", "power") and not equation.kwargs:
@@ -84,6 +111,15 @@ class _Code(Writer):
         if None in texts:
             return super().expression(equation)
         return f"{self._bound_once(function)}({', '.join(filter(None, texts))})"
+
+    def _expression_of_others(self, equation: Equation) -> str:
+        """The right-hand side for another library, whose arrays have not all of the methods."""
+        call = equation.call
+        placed = self._placed if call.kind == "xp" and call.name in _MAKING else ""
+        if call.kind != "method" and not placed:
+            return super().expression(equation)
+        given = self.arguments(equation.args, equation.kwargs)
+        return f"{self.function(call)}({given}{placed})"
 
     def _operand_beside(self, x: Any, values: list[Value]) -> str | None:
         """An operand as a function takes it; a number as an array of the dtype that it takes on."""
@@ -142,12 +178,19 @@ class _Code(Writer):
         call, args = equation.call, equation.args
         backend = self._program.backend
         rest = ", ".join(map(self.literal, args[1:]))
-        if call.name == "set_item":
+        if call.name == "set_item" and self._foreign:
+            line = f"{self._bound(backend.put)}({name}, {rest})"
+        elif call.name == "set_item":
             line = f"{name}[{self.index(args[1])}] = {self.literal(args[2])}"
         elif call.name in ("copyto", "scatter_add", "add_in_place"):
             method = self._bound(getattr(backend, call.name))
             line = f"{method}({name}, {rest})"
-        elif call.name in _INTO and isinstance(args[1], Value) and not args[1].scalar:
+        elif (
+            not self._foreign
+            and call.name in _INTO
+            and isinstance(args[1], Value)
+            and not args[1].scalar
+        ):
             function = self._bound_once(getattr(backend.xp, _INTO[call.name]))
             line = f"{function}({name}, {rest}, {name})"
         else:
@@ -166,7 +209,7 @@ class _Code(Writer):
             memory, text = self._lives.memory_of(value), self._named[value]
             if memory in seen:
                 text = f"copy({text})"
-            if live and value.scalar:
+            if live and value.scalar and not self._foreign:
                 text = f"asarray({text})"
             returned.append(text)
             if not live or i >= len(program.outputs):
@@ -175,6 +218,7 @@ class _Code(Writer):
         return "\n".join(self._lines) + "\n"
 
 
+_MAKING = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
 _FUNCTIONS = {
     "add": "add",
     "sub": "subtract",

@@ -18,7 +18,7 @@ from core.registry.configuration import is_debug
 from core.registry.once import publishing
 from core.tracing.array import TracedArray
 from core.tracing.backend import tracing
-from core.tracing.equation import Value, mapped
+from core.tracing.equation import mapped, value_like
 from core.tracing.execution import compiled
 from core.tracing.fusion import fused
 from core.tracing.group import Fuser, Group
@@ -128,7 +128,7 @@ class Formulas:
 
 def program_of(function: Callable[..., Any], arrays: list[Any], backend: Backend) -> Program:
     """What a function does to arrays like these, of any backend whose dtypes are NumPy's."""
-    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in arrays])
+    inputs = tuple(map(value_like, arrays))
     form = tuple([Leaf(i, "array") for i in range(len(arrays))])
     return optimized(recorded(function, form, inputs, Tape(backend), []))
 

@@ -1,9 +1,9 @@
-"""Kernels in programs: equations that call what the host has in the place of an operation.
+"""Kernels in programs: equations that call what a backend has in the place of an operation.
 
-While a tape records kernels, an operation, or its gradient, for which the host has one becomes one
-equation, unless the kernel declines such shapes and dtypes. When the program runs the equation does
-what eager does: it gives the kernel a node with these settings, and takes the formula where the
-kernel declines these elements.
+While a tape records kernels, an operation, or its gradient, for which its backend has one becomes
+one equation, unless the kernel declines such shapes and dtypes. When the program runs the equation
+does what eager does: it gives the kernel a node with these settings, and takes the formula where
+the kernel declines these elements.
 
 What a kernel gives, and what it leaves in its node, is found out by a trial with zeros.
 """
@@ -16,26 +16,27 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from core.arrays.backend import host, random_state, set_random_state
+from core.arrays.backend import Backend, host, random_state, set_random_state
 from core.arrays.spec import Spec, intern
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode
 from core.registry.configuration import install_hooks
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, as_values, traced
-from core.tracing.equation import Call, Value, mapped
+from core.tracing.equation import Call, Value, mapped, value_like
 
 
 class Recorders:
-    """A table for the tracing backend: for each kernel of the host's, what records its call."""
+    """A table for the tracing backend: for each kernel of those traced, what records its call."""
 
-    def __init__(self, section: str, record: Callable[..., Any]) -> None:
+    def __init__(self, backends: list[Backend], section: str, record: Callable[..., Any]) -> None:
+        self._backends = backends
         self._section = section
         self._record = record
 
     def get(self, cls: Any, default: Any = None) -> Any:
         """What records a call of the kernel for a class, or `default`."""
-        if getattr(host(), self._section).get(cls) is None:
+        if all([getattr(b, self._section).get(cls) is None for b in self._backends]):
             return default
         return partial(self._record, cls)
 
@@ -49,20 +50,19 @@ class Recorders:
 def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     """Record the kernel of an operation; NotImplemented where eager takes the formula."""
     tape = tapes.current()
-    kernel = _usable(tape, host().kernels.get(cls))
+    kernel = _usable(tape, tape.backend.kernels.get(cls))
     if kernel is None or arrays[0].size < getattr(kernel, "least", 0):
         return NotImplemented
     own = f._own()
-    called = _Forward(cls, kernel, arrays, [name for name in own if _is_array(own[name])])
-    called.settings = {name: own[name] for name in own if name not in called.named}
-    if "backend" in called.settings:
-        called.settings["backend"] = host()
+    called = _Forward(tape, cls, kernel, arrays, [name for name in own if _is_array(own[name])])
+    rest = {name: own[name] for name in own if name not in called.named}
+    called.settings = _settings(tape, rest)
     inputs = as_values(tape, (*arrays, *[own[name] for name in called.named]))
     found = _tried(tape, (cls, "forward", repr(called.settings)), called, inputs)
     if found is None:
         return NotImplemented
     results, saved = found
-    called.kept = tuple([name for name in saved if _is_array(saved[name])])
+    called.kept = tuple([name for name in saved if _is_kept(tape, saved[name])])
     made = _record(tape, f.label, called, inputs, [*results, *[saved[n] for n in called.kept]])
     for name, array in zip(called.kept, made[len(results) :], strict=True):
         tape.samples[array._value] = saved[name]
@@ -77,12 +77,14 @@ class _Forward:
     kept: tuple[str, ...] = ()
     draws = True
 
-    def __init__(self, cls: Any, kernel: Any, arrays: tuple[Any, ...], named: list[str]) -> None:
+    def __init__(
+        self, tape: Any, cls: Any, kernel: Any, arrays: tuple[Any, ...], named: list[str]
+    ) -> None:
         self.cls = cls
         self.kernel = kernel
         self.named = named  # settings that are arrays, which come after the inputs
         self.count = len(arrays)
-        self.xp = host().ops_xp(max([a.shape for a in arrays], key=prod))
+        self.xp = tape.backend.ops_xp(max([a.shape for a in arrays], key=prod))
 
     def applied(self, *arrays: Any) -> Any:
         """The results, and what the kernel has left in its node; None where it declines."""
@@ -118,13 +120,11 @@ class _Forward:
 def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
     """Record the kernel of an operation's gradient; NotImplemented where eager takes the rules."""
     tape = tapes.current()
-    kernel = _usable(tape, host().gradient_kernels.get(cls))
+    kernel = _usable(tape, tape.backend.gradient_kernels.get(cls))
     several = bool(f.declared.outputs)
     if kernel is None or (not several and g.size < getattr(kernel, "least", 0)):
         return NotImplemented
-    own = f._own()
-    if "backend" in own:
-        own["backend"] = host()
+    own = _settings(tape, f._own())
     if f.shapes is not None:
         own["shapes"] = f.shapes
     data = f.data if several else (f.data,)
@@ -136,11 +136,11 @@ def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
         values.append(value)
         return _At(len(values) - 1)
 
-    flat = mapped(place, tree, (TracedArray, host().xp.ndarray))
+    flat = mapped(place, tree, (TracedArray, host().xp.ndarray, tape.backend.array_type))
     called = _Gradient(cls, kernel, f._rules[1], needs_grad, several, flat)
-    called.sources = [(_spec(s.spec), None if s._sources is None else ()) for s in f._sources]
+    called.sources = [(_spec(tape, s.spec), None if s._sources is None else ()) for s in f._sources]
     if not several:
-        called.spec = _spec(f.spec)
+        called.spec = _spec(tape, f.spec)
     waits = [above is None for _, above in called.sources]
     alike = cls, "gradient", needs_grad, *waits, repr(called.settings), repr(flat)
     result = _tried(tape, alike, called, tuple(values))
@@ -248,9 +248,33 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, (TracedArray, host().xp.generic)) or (x is not None and is_array(x))
 
 
-def _spec(spec: Any) -> Any:
-    """That of the host's arrays."""
-    return intern(host(), spec.shape, spec.dtype, None)
+def _is_kept(tape: tapes.Tape, x: Any) -> bool:
+    """Whether it is of the elements of a call: an array, or what a library has around one."""
+    around = tape.backend is not host() and hasattr(x, "shape") and not isinstance(x, Spec)
+    return around or _is_array(x)
+
+
+def _spec(tape: tapes.Tape, spec: Any) -> Any:
+    """That of real arrays."""
+    backend = tape.backend
+    dtype = _dtype(backend, spec.dtype)
+    return intern(backend, spec.shape, dtype, None if backend is host() else tape.spec_device)
+
+
+def _dtype(backend: Backend, dtype: Any) -> Any:
+    """The dtype of real arrays that the host's stands for."""
+    return dtype if backend is host() else backend.dtype(host().dtype_name(dtype))
+
+
+def _settings(tape: tapes.Tape, own: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a node as a kernel of the backend is to see them."""
+    backend = tape.backend
+    if "backend" in own:
+        own["backend"] = backend
+    if backend is host():
+        return own
+    found = mapped(partial(_dtype, backend), own, host().xp.dtype)
+    return found  # type: ignore[no-any-return]
 
 
 def _places_in(tree: Any) -> bool:
@@ -291,7 +315,10 @@ def _outside(called: Callable[..., Any], arrays: list[Any]) -> Any:
 def _sample(tape: tapes.Tape, value: Value) -> Any:
     if value in tape.samples:
         return tape.samples[value]
-    made = host().xp.zeros(value.shape, dtype=value.dtype)
+    backend = tape.backend
+    if backend is not host():
+        return backend.xp.zeros(value.shape, dtype=_dtype(backend, value.dtype), **tape.placed())
+    made = backend.xp.zeros(value.shape, dtype=value.dtype)
     return made[()] if value.scalar else made
 
 
@@ -307,11 +334,15 @@ def _record(
     made: list[TracedArray] = []
     for i, sample in enumerate(samples):
         if _is_array(sample):
-            scalar = isinstance(sample, host().xp.generic)
-            made.append(traced(tape, Value(tuple(sample.shape), sample.dtype, scalar)))
+            value = value_like(sample)
+            value.scalar = isinstance(sample, host().xp.generic)
+            made.append(traced(tape, value))
+        elif specs is None:  # which kernels alone know what to do with
+            made.append(traced(tape, Value(tuple(sample.shape), host().dtype("int32"))))
         else:  # something that gradients are added to, and of which an array is made in the end
             spec: Any = specs and specs[i]
-            made.append(TracedSum(tape, Value(spec.shape, spec.dtype, waits=True)))
+            dtype = host().dtype(tape.backend.dtype_name(spec.dtype))
+            made.append(TracedSum(tape, Value(spec.shape, dtype, waits=True)))
     outputs = tuple([array._value for array in made])
     tape.record(Call("kernel", label, None, called), inputs, {}, outputs, several=True)
     return made

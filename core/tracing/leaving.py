@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from core.arrays.backend import host
+from core.arrays.backend import BACKENDS, copyto, host
 from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
@@ -38,13 +38,12 @@ def deliver(variables: list[Any], arrays: Any) -> None:
     """Give Variables their gradients, no array twice."""
     seen = set()
     for variable, array in zip(variables, arrays, strict=True):
-        base = array
-        while (of := getattr(base, "base", None)) is not None:
-            base = of
-        if id(base) in seen or not array.flags.writeable:
-            array = array.copy(order="K")
-        else:
-            seen.add(id(base))
+        backend = BACKENDS[type(array)]
+        memory, flags = backend.memory(array), getattr(array, "flags", None)
+        if memory in seen or not getattr(flags, "writeable", True):
+            array = backend.copy(array)
+        elif backend.mutable:
+            seen.add(memory)
         variable._source._grad = array
 
 
@@ -88,7 +87,7 @@ def writing(parameters: list[Any]) -> Callable[[Any], None]:
 
     def put(arrays: Any) -> None:
         for parameter, array in zip(parameters, arrays, strict=True):
-            host().copyto(parameter._array, array)
+            copyto(parameter, array)
             parameter.version += 1
 
     return put

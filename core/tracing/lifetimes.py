@@ -58,7 +58,9 @@ class Lifetimes:
         Nobody reads it afterwards, and the memory is known to be its own.
         """
         own: set[Value] = set()
-        found = {}
+        found: dict[int, Value] = {}
+        if not self._program.backend.mutable:
+            return found
         for i, equation in enumerate(self._program.equations):
             outputs = equation.outputs
             if equation.call.kind == "change" and outputs:
@@ -125,5 +127,5 @@ def _makes(equation: Equation, backend: Backend) -> bool:
     if call.kind in ("change", "random"):
         return bool(equation.outputs)
     if call.kind == "operator":
-        return call.name != "getitem"
+        return call.name not in ("getitem", "pos")  # of which some libraries give the array itself
     return call.kind == "xp" and (call.name in _MAKES or hasattr(call.found(backend), "nargs"))

@@ -10,9 +10,11 @@ each run, and parameters have changed for what comes after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
+from core.arrays.backend import BACKENDS
 from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
@@ -91,11 +93,16 @@ class Live(Places):
         if isinstance(value, Variable) and not isinstance(value, Parameter):
             if not is_array(value._array):
                 return
-            own[name] = wrap(self._traced(path, value._array, lambda: own[name]._array))
+
+            def put(array: Any) -> None:
+                own[name].array = array
+
+            own[name] = wrap(self._traced(path, value._array, lambda: own[name]._array, put=put))
             if value.creator_node is not None:
                 self._chained.append((path, self.found[-1]))
         elif is_array(value):
-            own[name] = self._traced(path, value, lambda: own[name])
+            put = partial(own.__setitem__, name)
+            own[name] = self._traced(path, value, lambda: own[name], put=put)
 
     def _take_carried(self, name: str, link: Any, key: str) -> None:
         """They are attributes like others."""
@@ -339,6 +346,17 @@ class Live(Places):
                 raise TraceError(
                     f"capture: {path} comes from the graph of an earlier step. Call "
                     "unchain_backward() on it at the end of the step, or reset_state() of its link."
+                )
+
+    def refuse_others(self, places: Any) -> None:
+        """Raise TraceError where a program reads arrays of another backend than it runs on."""
+        backend = self._tape.backend
+        for place in places:
+            theirs = BACKENDS[type(place.read())]
+            if theirs is not backend:
+                raise TraceError(
+                    f"capture: expected {place.name} to be an array of backend {backend.name}, as "
+                    f"the arguments are, got one of {theirs.name}."
                 )
 
 

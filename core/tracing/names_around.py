@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from core.arrays.backend import host
+from core.arrays.backend import BACKENDS, host, to_host
 from core.errors import TraceError
+from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.link import Link
 from core.optimizer import Optimizer
@@ -184,8 +185,17 @@ class Around:
         arrays = {id(x): x for x in self._arrays()}.values()
         for x in arrays:
             x.flags.writeable = False
+        others = [(x, to_host(x).copy()) for x in self._arrays_of_others()]
         try:
             yield
+            for x, before in others:
+                if to_host(x).tobytes() != before.tobytes():
+                    BACKENDS[type(x)].copyto(x, before)
+                    raise TraceError(
+                        "capture: an array from outside is changed in place by its library itself, "
+                        "and would not be by a replay. Give it as an argument, or make it an "
+                        "attribute of a link."
+                    )
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -197,14 +207,25 @@ class Around:
             for x in sorted(arrays, key=lambda x: x.base is not None):  # views last
                 x.flags.writeable = True
 
+    def _named(self) -> Iterator[Any]:
+        for x, entries in self._held:
+            yield from [x, *[part for _, copy in entries for part in _parts(copy)]]
+
+    def _arrays_of_others(self) -> Iterator[Any]:
+        """Those of other backends than the host's, whose arrays can be changed."""
+        for part in self._named():
+            if not isinstance(part, _OTHERS) and is_array(part):
+                backend = BACKENDS[type(part)]
+                if backend.mutable and backend is not host():
+                    yield part
+
     def _arrays(self) -> Iterator[Any]:
         array_type: Any = host().array_type
-        for x, entries in self._held:
-            for part in [x, *[part for _, copy in entries for part in _parts(copy)]]:
-                if isinstance(part, array_type) and part.flags.writeable:
-                    owner = part if part.base is None else part.base
-                    if isinstance(owner, array_type) and owner.flags.owndata:  # or it stays so
-                        yield part
+        for part in self._named():
+            if isinstance(part, array_type) and part.flags.writeable:
+                owner = part if part.base is None else part.base
+                if isinstance(owner, array_type) and owner.flags.owndata:  # or it stays so
+                    yield part
 
     def holds(self) -> bool:
         """Whether they stand for the same."""

@@ -46,7 +46,7 @@ def _computed(
     known = {**constants, **_alike(equation)}
     if not all([value in known for value in equation.inputs]):
         return None
-    function = equation.call.found(program.backend)
+    function = equation.call.found(host())
     args, kwargs = mapped(known.__getitem__, (equation.args, equation.kwargs))
     try:
         with quiet():

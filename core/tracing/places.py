@@ -8,9 +8,11 @@ them whenever it runs, and writes those that the function changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from core.arrays.backend import Backend
 from core.errors import NotDifferentiable, TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
@@ -19,20 +21,29 @@ from core.link.parameter import Parameter
 from core.optimizer import Optimizer, UpdateRule
 from core.tracing.array import TracedArray, as_values, traced
 from core.tracing.derivatives import depends_on_what_is_around
-from core.tracing.equation import Value
+from core.tracing.equation import Value, value_like
 from core.tracing.tape import Tape
 
 
 class Place(NamedTuple):
     """An array that a program reads from a link, or from an optimizer, by a name such as `/l1/W`.
 
-    `changed` is called when the program has written into the array.
+    `changed` is called when the program has written into the array. `put` is for arrays that cannot
+    be written into: it takes another one for this place.
     """
 
     name: str
     read: Callable[[], Any]
     value: Value
     changed: Callable[[], None]
+    put: Callable[[Any], None] | None = None
+
+    def write(self, backend: Backend, array: Any, new: Any) -> None:
+        """Let the array that has been read here have other elements, or be another one."""
+        made = backend.copyto(array, new)
+        if not backend.mutable and self.put is not None:
+            self.put(made)
+        self.changed()
 
 
 class Steps:
@@ -178,7 +189,8 @@ class Places:
     def _take_persistent(self, name: str, own: dict[str, Any], key: str) -> None:
         before = own[key]
         if is_array(before):
-            own[key] = self._traced(name, before, lambda: own[key])
+            put = partial(own.__setitem__, key)
+            own[key] = self._traced(name, before, lambda: own[key], put=put)
 
         def restore() -> None:
             after = own[key]
@@ -281,14 +293,19 @@ class Places:
         return beside
 
     def _traced(
-        self, name: str, array: Any, read: Callable[[], Any], changed: Callable[[], None] = _nothing
+        self,
+        name: str,
+        array: Any,
+        read: Callable[[], Any],
+        changed: Callable[[], None] = _nothing,
+        put: Callable[[Any], None] | None = None,
     ) -> TracedArray:
         while name in self._names:
             name += "_"
         self._names.add(name)
-        value = Value(tuple(array.shape), array.dtype)
+        value = value_like(array)
         made = traced(self._tape, value)
-        place = Place(name, read, value, changed)
+        place = Place(name, read, value, changed, put)
         self.found.append(place)
         self._arrays.append((place, made))
         return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
 from core.graph.variable import wrap
-from core.tracing.equation import Equation, Value
+from core.tracing.equation import Equation, Value, value_like
 from core.tracing.execution import compiled
 from core.tracing.group import Group
 from core.tracing.places import Place
@@ -56,22 +56,21 @@ class Program(Recorded):
         if self._run is None:
             self._run = compiled(self)
         results = self._run(*given, *read)
-        asarray, copyto = self.backend.asarray, self.backend.copyto
         count = len(self.outputs)
-        found = dict(zip(self.places, read, strict=True))
-        outputs = [asarray(y) for y in results[:count]]
-        changed = [
-            (found[target] if isinstance(target, Place) else given[target], y)
-            for (target, _), y in zip(self.changes, results[count:], strict=True)
-        ]
-        for array, y in changed:
-            copyto(array, y)
-        for target, _ in self.changes:
-            if isinstance(target, Place):
-                target.changed()
+        outputs = [self.backend.asarray(y) for y in results[:count]]
+        self.change(given, read, results[count:])
         for steps in self.steps:
             steps.count()
         return rebuilt(self.result, lambda leaf: _as_result(leaf, outputs[leaf.number]))
+
+    def change(self, given: Any, read: list[Any], becomes: Any) -> None:
+        """Write what arguments and places have become into their arrays."""
+        found = dict(zip(self.places, read, strict=True))
+        for (target, _), y in zip(self.changes, becomes, strict=True):
+            if isinstance(target, Place):
+                target.write(self.backend, found[target], y)
+            else:
+                self.backend.copyto(given[target], y)
 
     def _check(self, what: str, array: Any, value: Value) -> None:
         if array is None or BACKENDS[type(array)] is not self.backend:
@@ -80,8 +79,9 @@ class Program(Recorded):
                 f"{self.name}: expected {what} to be an array of backend {self.backend.name}, "
                 f"got {got}."
             )
-        if tuple(array.shape) != value.shape or array.dtype != value.dtype:
-            got = spec_text(Value(tuple(array.shape), array.dtype))
+        like = value_like(array)
+        if like.shape != value.shape or like.dtype != value.dtype:
+            got = spec_text(like)
             raise TraceError(
                 f"{self.name}: expected {what} to be {spec_text(value)}, got {got}. "
                 "Trace again for another shape or dtype."
@@ -89,7 +89,10 @@ class Program(Recorded):
 
     def _refuse_shared(self, given: list[Any]) -> None:
         """Raise where a change of one argument in place would change another as well."""
-        shares = host().xp.shares_memory
+        backend = self.backend
+        shares: Any = lambda a, b: backend.memory(a) == backend.memory(b)  # noqa: E731
+        if backend is host():
+            shares = host().xp.shares_memory
         for i in [target for target, _ in self.changes if not isinstance(target, Place)]:
             for j, other in enumerate(given):
                 if j != i and shares(given[i], other):

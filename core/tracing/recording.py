@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from core.arrays.backend import on_kernels_changed
-from core.errors import TraceError
+from core.arrays.backend import (
+    Device,
+    host,
+    on_kernels_changed,
+    random_state,
+    set_random_state,
+)
+from core.errors import OutOfRange, TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.registry.configuration import current_state
-from core.tracing.equation import mapped
+from core.tracing.equation import mapped, on_host
 from core.tracing.execution import compiled
 from core.tracing.leaving import PLAIN, stands_for
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
-from core.tracing.places import Place
 from core.tracing.program import Program
+from core.tracing.staging import staged
 from core.tracing.structure import Leaf, builder
 
 PLAIN_LEAVES = PLAIN
@@ -31,6 +38,10 @@ def _count_change(backend: Any) -> None:
 
 
 on_kernels_changed.append(_count_change)
+
+
+class Unreplayable(Exception):
+    """A recording that the library of its arrays cannot compute; nothing has changed."""
 
 
 class Signature:
@@ -63,11 +74,18 @@ class Recording(Signature):
     first: Program | None = None
 
     def __init__(
-        self, program: Program, places: Live, around: Around, put: list[Callable[[Any], None]]
+        self,
+        program: Program,
+        places: Live,
+        around: Around,
+        put: list[Callable[[Any], None]],
+        device: Device,
     ) -> None:
         super().__init__(program.form)
         self.program = program
-        self._run = compiled(program, live=True)
+        self._device = device if len(device.backend.devices()) > 1 else nullcontext()
+        self._run: Callable[..., tuple[Any, ...]] | None = None
+        self._staged: list[Any] = []
         self._built = builder(program.result)
         self._put = put
         self._kernels = _kernels[0]
@@ -89,7 +107,7 @@ class Recording(Signature):
         self._optimizers = [(o, _of_optimizer(o)) for o in places.optimizers]
         held = {each.place for each in places.held}
         self._others = [
-            (place.read, place.value.shape, place.value.dtype)
+            (place.read, place.value.shape, place.read().dtype)
             for place in program.places
             if place not in held
         ]
@@ -162,18 +180,43 @@ class Recording(Signature):
         read = [read() for read in self._reads]
         for source in self._outdated:  # their memory serves what is computed
             source._grad = None
-        results = self._run(*given, *read)
+        with self._device:
+            results = (self._run or self._try)(*given, *read)
         if program.changes:
-            found = dict(zip(program.places, read, strict=True))
-            copyto = program.backend.copyto
-            for (target, _), y in zip(program.changes, results[self._count :], strict=True):
-                copyto(found[target] if isinstance(target, Place) else given[target], y)
-                if isinstance(target, Place):
-                    target.changed()
+            program.change(given, read, results[self._count :])
         returned, left = self._built(results)
         for put, tree in zip(self._put, left, strict=True):
             put(tree)
         return returned
+
+    def _try(self, *arrays: Any) -> tuple[Any, ...]:
+        """Run the program for the first time; what its library cannot do is left to eager."""
+        random, counts = random_state(), [optimizer.t for optimizer, _ in self._optimizers]
+        backend = self.program.backend
+        try:
+            program = staged(self.program)
+            run = compiled(program, live=True)
+            results = run(*arrays)
+        except Exception as error:
+            moved = counts != [optimizer.t for optimizer, _ in self._optimizers]
+            if backend is host() or moved or isinstance(error, OutOfRange):
+                raise
+            set_random_state(random)
+            raise Unreplayable(
+                f"capture: backend {backend.name} cannot replay it: {type(error).__name__}: {error}"
+            ) from error
+        self._run = run
+        if program is not self.program:
+            self._staged = [e.call.function for e in program.equations if e.call.name == "stage"]
+        return results
+
+    def stages(self) -> Iterator[str]:
+        """What a report says of the parts that the library has made faster."""
+        if self._staged:
+            yield f"  {len(self._staged)} parts by {self.program.backend.name} as a whole"
+        for each in self._staged:
+            if getattr(each, "reason", None):
+                yield f"  not as a whole: {each.reason}"
 
 
 def unlike(one: Program, other: Program) -> str | None:
@@ -195,6 +238,7 @@ def _elements(program: Program) -> list[Any]:
 
 
 def _bits(array: Any) -> tuple[Any, bytes]:
+    array = on_host(array)
     return array.dtype, array.tobytes()
 
 

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
-from core.arrays.backend import Backend
+from core.arrays.backend import Backend, Device, host
 from core.errors import TraceError, place
 from core.graph.function_hook import FunctionHook
 from core.link import LinkHook
-from core.tracing.equation import Call, Equation, Origin, Value
+from core.registry.once import once
+from core.tracing.equation import Call, Equation, Origin, Value, on_host, value_like
 
 _current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
 
@@ -66,14 +67,21 @@ class Applied(NamedTuple):
 class Tape:
     """What is recorded: equations, and the arrays from outside, for arrays of one backend.
 
-    `constants` maps values to copies of the arrays that they stand for, `enclosed` others to the
-    arrays of the traces around this one, of which `around` is the next. With `kernels` those of
-    the host are recorded where it has them, else formulas alone; with `loops` formulas as well
-    where a kernel says that loops do as well.
+    `constants` maps values to copies, on the host, of the arrays that they stand for, `enclosed`
+    others to the arrays of the traces around this one, of which `around` is the next. With
+    `kernels` those of the backend are recorded where it has them, else formulas alone; with `loops`
+    formulas as well where a kernel says that loops do as well.
     """
 
-    def __init__(self, backend: Backend, kernels: bool = False, loops: bool = False) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        kernels: bool = False,
+        loops: bool = False,
+        device: Device | None = None,
+    ) -> None:
         self.backend = backend
+        self.device = device
         self.kernels = kernels
         self.loops = loops
         self.trials: dict[Any, Any] = {}  # of kernels, and what they have left for gradients
@@ -120,6 +128,16 @@ class Tape:
         for hook in self._hooks:
             hook.__exit__()
 
+    @once
+    def spec_device(self) -> Any:
+        """What specs of arrays on the device have."""
+        return self.backend.spec_device(self.backend.asarray(0.0, "float32", self.device))
+
+    def placed(self) -> dict[str, Any]:
+        """How functions of the backend that make arrays are told the device."""
+        backend = self.backend
+        return {"device": backend.native_device(self.device)} if len(backend.devices()) > 1 else {}
+
     # ------------------------------------------------------------------ recording
 
     def record(
@@ -140,11 +158,10 @@ class Tape:
         """
         known = self._known.get(id(array))
         if known is None:
-            backend = self.backend
             value = None if made or self.places is None else self.places.outside(array)
             if value is None:
-                value = Value(tuple(array.shape), array.dtype)
-                self.constants[value] = backend.copy(backend.asarray(array))
+                value = value_like(array)
+                self.constants[value] = host().copy(on_host(array))
             known = self._known[id(array)] = array, value
         return known[1]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import BACKENDS, current, host, using
+from core.arrays.backend import BACKENDS, Backend, Device, current, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
 from core.tracing.array import TracedArray, traced
 from core.tracing.backend import tracing
-from core.tracing.equation import Value
+from core.tracing.equation import Value, value_like
 from core.tracing.passes import optimized
 from core.tracing.places import Places, roots, value_of
 from core.tracing.program import Program
@@ -71,18 +71,28 @@ def unabridged(
     """What `trace` gives, before anything is left out; `applied` gets the operations, in order."""
     refuse_nesting()
     given, form = flattened(arrays)
-    backend = BACKENDS[type(given[0])] if given else current()
-    if backend is not host():
-        raise TraceError(
-            f"trace: expected arrays of backend {host().name}, got one of {backend.name}."
-        )
-    for array in given:
-        if BACKENDS[type(array)] is not backend:
-            raise TraceError("trace: expected arrays of one backend.")
-    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
-    tape = Tape(backend, kernels)
+    backend, device = home("trace", given, roots(function))
+    inputs = tuple(map(value_like, given))
+    tape = Tape(backend, kernels, device=device)
     tape.applied = applied
     return recorded(function, form, inputs, tape)
+
+
+def home(who: str, arrays: list[Any], owners: list[Any]) -> tuple[Backend, Device]:
+    """The backend and the device of all arrays, which they have to share.
+
+    Where there are none, that of the first parameter of the owners, else of new arrays.
+    """
+    links = [each if isinstance(each, Link) else each.target for each in owners]
+    params = (p for link in links if link is not None for p in link.params(include_uninit=False))
+    arrays = arrays or [p.array for p in params][:1]
+    places = {BACKENDS[type(array)].device_of(array) for array in arrays}
+    if len(places) > 1:
+        told = ", ".join(sorted(map(str, places)))
+        raise TraceError(f"{who}: expected arrays of one backend on one device, got {told}.")
+    device = places.pop() if places else current().default_device()
+    tracing().record(device.backend)  # type: ignore[attr-defined]
+    return device.backend, device
 
 
 def recorded(

@@ -20,6 +20,7 @@ pytestmark = [
 # Texts that stand for CuPy itself, for its module `cuda`, and for its arrays.
 CUPY = ["cupy", "self.cupy", "self._cupy", "self._library", "library", "self._module", "_cupy()"]
 CUDA = ["cuda"]
+OBJECTS = {"stream": "Stream", "graph": "Graph"}  # in graphs.py, by what they are of cupy.cuda
 ARRAYS = ["array", "x", "param", "grad", "like"]
 
 OURS = [
@@ -44,7 +45,7 @@ def split(node):
     root, names = chain(node)
     for count in range(len(names), -1, -1):
         text = ".".join([root, *names[:count]])
-        if text in CUPY or text in CUDA or text in ARRAYS:
+        if text in CUPY or text in CUDA or text in ARRAYS or text in OBJECTS:
             return text, names[count:]
     return root, names
 
@@ -133,6 +134,8 @@ def uses(path):
             found = cupy
         elif text in CUDA and hasattr(cupy.cuda, names[0] if names else ""):
             found = cupy.cuda
+        elif path.name == "graphs.py" and text in OBJECTS and names:
+            found = getattr(cupy.cuda, OBJECTS[text])
         else:
             continue
         where = f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
@@ -143,7 +146,10 @@ def uses(path):
                 break
             found = getattr(found, name)
             if last and call is not None:
-                yield where, wrong_call(found, call)
+                said = wrong_call(found, call)
+                if said is not None and text in OBJECTS:  # where `self` is among the parameters
+                    said = wrong_call(found, ast.Call(node, [node, *call.args], call.keywords))
+                yield where, said
             elif last:
                 yield where, None
 

@@ -192,3 +192,29 @@ def test_operations_compute_on_a_device_that_is_not_current(gpu):
 )
 def test_links_are_proven(make, shape):
     check_link(make, (np.random.default_rng(0).normal(size=shape).astype("f"),), backends=["cuda"])
+
+
+def test_a_captured_step_is_launched_as_one_graph_with_the_bits_of_the_step(gpu):
+    def trained(capture):
+        core.seed(1)
+        model = core.Sequential(L.Linear(8, 16), F.relu, L.BatchNormalization(16), L.Linear(16, 3))
+        model.to_device("cuda")
+        optimizer = core.optimizers.Adam().setup(model)
+
+        def step(x, t):
+            optimizer.update(lambda: F.softmax_cross_entropy(F.dropout(model(x), 0.1), t))
+
+        made = core.capture(step) if capture else step
+        rng = np.random.default_rng(0)
+        for _ in range(6):
+            made(sent(rng.random((4, 8), "f")), sent(rng.integers(0, 3, 4)))
+        if capture:
+            assert "parts by cuda as a whole" in made.report()
+            assert "not" not in made.report()
+        return [core.backend.to_host(p.array) for p in model.params()]
+
+    try:
+        for one, other in zip(trained(False), trained(True), strict=True):
+            np.testing.assert_array_equal(one, other)
+    finally:
+        core.arrays.random_streams.set_stream_state(None)

@@ -107,6 +107,12 @@ class Arrays(JaxBackend):
         """Wait for all that has been asked."""
         jax.effects_barrier()
 
+    # -- captured steps ------------------------------------------------------------------------
+
+    def stage(self, function: Any) -> Any:
+        """What JAX compiles of the whole function, when it is first called."""
+        return jax.jit(function)
+
     # -- what writes gives another array -------------------------------------------------------
 
     def copy(self, array: Any) -> Any:

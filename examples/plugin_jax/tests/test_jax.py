@@ -124,8 +124,42 @@ def test_a_model_learns_what_it_learns_with_numpy():
     assert losses["jax"][-1] < losses["jax"][0] / 2
 
 
-def test_captured_steps_are_left_to_eager():
+def captured(capture):
+    """What steps give and leave, with draws, a rate that changes, and averages that move."""
+    core.seed(0)
+    model = core.Sequential(L.Linear(3, 8), F.tanh, L.BatchNormalization(8), L.Linear(8, 2))
+    model.to_device("jax")
+    optimizer = optimizers.Adam(alpha=0.01).setup(model)
+
+    def step(x, t):
+        model.cleargrads()
+        loss = F.softmax_cross_entropy(F.dropout(model(x), 0.2), t)
+        loss.backward()
+        optimizer.update()
+        return loss
+
+    made, rng, found = core.capture(step) if capture else step, np.random.default_rng(0), []
+    for i in range(6):
+        optimizer.alpha = 0.01 / (1 + i)
+        x, t = rng.standard_normal((8, 3)).astype("f"), rng.integers(0, 2, 8)
+        found.append(made(B.asarray(x), B.asarray(t)).item())
+        found += [np.asarray(p.grad) for p in model.params()]
+    return made, [*found, *[np.asarray(p.array) for p in model.params()], model[2].avg_mean]
+
+
+def test_a_captured_step_is_compiled_by_jax():
+    try:
+        (_, expected), (step, found) = captured(False), captured(True)
+    finally:
+        core.seed(None)
+    assert "6 calls, 5 of them replayed" in step.report()
+    assert "1 parts by jax as a whole" in step.report()
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
+
+
+def test_a_step_whose_arrays_are_not_where_it_looks_for_them_is_left_to_eager():
     x = core.Variable(jax.numpy.ones(3))
-    step = core.capture(lambda: F.sum(x * x))
-    with pytest.warns(Warning, match="step|captur|eager"):
+    step = core.capture(lambda: F.sum(x * x).array)
+    with pytest.warns(Warning, match="an array of backend numpy, as the arguments are, got one"):
         assert [step().item() for _ in range(3)] == [3.0] * 3
