@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import core
+from backends.cuda_backend import presence
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.py"))
@@ -39,6 +43,25 @@ STEPS = {  # several, where two epochs or eight iterations do not do
 }
 BESIDES = {"train_digits"}  # killed and held to a figure in tests/training/test_digits_example.py
 STOPPED = [path for path in EXAMPLES if path.stem not in {*KILLED, *BESIDES}]
+
+
+def test_without_a_gpu_each_example_says_what_is_missing(monkeypatch, capsys, tmp_path):
+    why = presence.missing()
+    if why is None:
+        pytest.skip("here is a GPU")
+    paths = [path for path in EXAMPLES if '"--backend"' in path.read_text()]
+    assert len(paths) > 15
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(core, "seed", lambda seed: None)
+    for path in paths:
+        monkeypatch.setattr(sys, "argv", [path.name, "--backend", "cuda"])
+        monkeypatch.syspath_prepend(str(path.parent))
+        with pytest.raises(SystemExit, match="1"):
+            runpy.run_path(str(path), run_name="__main__")
+        said = capsys.readouterr().err
+        assert f"{path.stem}: Backend 'cuda'" in said and why in said, path
+        assert "install" in said or "CUDA_VISIBLE_DEVICES" in said
+    assert not list(tmp_path.iterdir())
 
 
 def command(path, *arguments):
