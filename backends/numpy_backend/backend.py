@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend import allocation, blas
+from backends.numpy_backend import allocation, blas, placement
 from backends.numpy_backend.namespace import few, namespace
 from backends.numpy_backend.random import NumpyRandom
 from backends.numpy_backend.scatter import scatter_add
@@ -147,6 +147,11 @@ class NumpyBackend(Backend):
         """Write a number or an array into `dst`."""
         np.copyto(dst, self._to_device_of(dst, src), casting="unsafe")
         return dst
+
+    def filled_like(self, array: Array, number: float) -> Array:
+        """An array of one number, placed for loops over both; in the memory order of the other."""
+        found = placement.beside(array)
+        return self.copyto(self.copy(array) if found is None else found, number)
 
     def owns(self, array: Array) -> bool:
         """Whether it is no view of anything, and not read-only."""

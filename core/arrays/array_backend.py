@@ -351,6 +351,10 @@ class Backend(Fallbacks, ABC):
         """A new array with the same values, on the same device."""
         return self.xp.asarray(array, copy=True)
 
+    def filled_like(self, array: AnyArray, number: float) -> AnyArray:
+        """A new array like another, of one number, to be changed along with it."""
+        return self.copyto(self.copy(array), number)
+
     def copyto(self, dst: AnyArray, src: Any) -> AnyArray:
         """Write `src` (a number, or an array of any backend that broadcasts) into `dst`; gives it.
 

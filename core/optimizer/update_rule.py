@@ -165,7 +165,7 @@ class UpdateRule(KnownAttributes):
         """Fill `self.state` for a parameter: arrays like it for each declared name."""
         backend = param.backend
         for name, fill in self._fills.items():
-            self.state[name] = backend.copyto(backend.copy(param.array), fill)
+            self.state[name] = backend.filled_like(param.array, fill)
 
     def update_core(self, param: Parameter) -> None:
         """Change the array of `param` by its gradient."""

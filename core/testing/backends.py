@@ -199,13 +199,17 @@ _CHANGES = {
 
 
 def _copies_are_apart(b: Backend) -> None:
-    """`copy` shares no memory; `copyto` takes arrays and numbers; `owns`, `memory` know views."""
+    """`copy`, `filled_like` share nothing; `copyto` takes all; `owns`, `memory` know views."""
     for shape in ((), (2, 3)):
         a = b.asarray(_values(*shape), "float32")
         kept = b.to_host(a).copy()
         c = b.copy(a)
         a = b.put(a, ..., 9.0)
         _demand(np.array_equal(b.to_host(c), kept), "copy shares no memory")
+        two = b.filled_like(a, 2.0)
+        _demand((b.to_host(a) == 9).all(), "filled_like shares no memory")
+        alike = (two.shape, two.dtype) == (a.shape, a.dtype)
+        _demand(alike and (b.to_host(two) == 2).all(), "filled_like gives an array of a number")
         for source in (c, np.asarray(kept)):
             copied = b.copyto(a, source)
             _demand((copied is a) is b.mutable, "copyto gives the array itself, if mutable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 import core
+from backends.numpy_backend import placement
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import UPDATE_ALL, update
 from core import optimizers
@@ -115,6 +117,51 @@ def test_values_that_are_no_ordinary_numbers(name: str, data: st.DataObject) -> 
     values = arrays_of.arrays("float32", (1, 19), elements=SPECIAL | st.floats(-2, 2, width=32))
     start, *grads = (data.draw(values) for _ in range(4))
     assert_same_bits(name, {}, [start], [[grad] for grad in grads])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    dtype=st.sampled_from(["float32", "float64"]),
+    offset=st.integers(0, 17),
+    edges=st.lists(st.integers(0, 100), min_size=2, max_size=2).map(sorted),
+)
+def test_a_part_is_changed_and_nothing_else_wherever_it_lies(
+    dtype: str, offset: int, edges: list[int]
+) -> None:
+    start, stop = edges
+    p = np.zeros(120, dtype)[offset : offset + 100]
+    update._sgd(p, np.ones(100, dtype), p.dtype.type(-1), start, stop)
+    np.testing.assert_array_equal(p, [start <= i < stop for i in range(100)])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    shape=st.sampled_from([(1 << 17,), (300, 300), (3, 5), ()]),
+    dtype=st.sampled_from(["float32", "float64", "float16"]),
+    offset=st.integers(0, 40),
+    number=st.floats(-4, 4, width=16),
+)
+def test_state_lies_in_lines_as_its_parameter_and_elsewhere_in_pages(
+    shape: tuple[int, ...], dtype: str, offset: int, number: float
+) -> None:
+    size = int(np.prod(shape))
+    array = np.zeros(size + 40, dtype)[offset : offset + size].reshape(shape)
+    first, second = (NUMPY.filled_like(array, number) for _ in range(2))
+    for found in (first, second):
+        np.testing.assert_array_equal(found, np.full(shape, number, dtype), strict=True)
+    arrays = (array, first, second)
+    assert not any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
+    if array.nbytes >= placement.LARGE:
+        places = [placement.address(a) for a in arrays]
+        assert len({place % placement.LINE for place in places}) == 1
+        assert len({place % placement.PAGE for place in places}) == 3
+
+
+def test_state_keeps_the_memory_order_of_its_parameter() -> None:
+    array = np.asfortranarray(normal((300, 400), 0, "float32"))
+    assert NUMPY.filled_like(array, 2.0).flags.f_contiguous
 
 
 def test_parameters_in_other_orders_and_dtypes_step_by_themselves() -> None:

@@ -8,7 +8,7 @@ compiler that has to tell so many apart gives up on vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Any
 
@@ -26,9 +26,12 @@ from backends.numpy_backend.kernels.compiler import (
     inlined_exactly,
     number,
 )
+from core.registry.threads import num_threads
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
+PARTS = 8  # of each thread, if there are that many
 BLOCK = 2048  # elements that stay in the nearest cache between the halves of a loop
+LINE = 64  # bytes of a line of the cache
 ZERO, ONE = number(0), number(1)
 State = Mapping[str, Any]
 
@@ -106,9 +109,10 @@ def _suits(param: Array, grad: Array, *state: Array) -> bool:
 
 def _entangled(sets: list[tuple[Array, ...]]) -> bool:
     """Whether an array that is written may share memory with another."""
-    written = [id(_owner(array)) for param, _, *state in sets for array in (param, *state)]
-    owners = set(written)
-    return len(owners) < len(written) or any([id(_owner(each[1])) in owners for each in sets])
+    ids = [[id(a if a.base is None else a.base) for a in arrays] for arrays in sets]
+    read = [each.pop(1) for each in ids]
+    owners = set(chain.from_iterable(ids))
+    return len(owners) < sum(map(len, ids)) or not owners.isdisjoint(read)
 
 
 def _owner(array: Array) -> Any:
@@ -117,14 +121,14 @@ def _owner(array: Array) -> Any:
 
 def _run(loop: Compiled, sets: list[tuple[Array, ...]], numbers: tuple[float, ...]) -> None:
     """Run a loop over all arrays, in as many threads as there are parts for."""
+    flat = [[a.reshape(-1) if type(a) is np.ndarray else _flat(a) for a in s] for s in sets]
+    sizes = [arrays[0].size for arrays in flat]
+    total = sum(sizes)
+    least = max(LEAST, total // (PARTS * num_threads()))  # to pack a part takes time, too
     parts = []
-    total = 0
-    for arrays in sets:
-        flat = [a if a.ndim == 1 and a.flags.c_contiguous else _flat(a) for a in arrays]
-        size = flat[0].size
-        total += size
-        edges = (0, size) if size < 2 * LEAST else parallel.bounds(size, LEAST)
-        parts += [(*flat, *numbers, start, stop) for start, stop in pairwise(edges)]
+    for arrays, size in zip(flat, sizes, strict=True):
+        edges = (0, size) if size < 2 * least else parallel.bounds(size, least)
+        parts += [(*arrays, *numbers, start, stop) for start, stop in pairwise(edges)]
     if total < 2 * LEAST:
         for part in parts:
             loop(*part)
@@ -154,24 +158,38 @@ def moved(p: Any, change: Any, decay: Any, eta: Any) -> Any:
     return p - eta * (change + decay * p if decay != 0 else change)
 
 
+@inlined_exactly
+def pieces(p: Any, start: int, stop: int) -> Any:
+    """A few elements up to where a line of the cache begins, and all others.
+
+    What is written across the edges of lines takes twice as long. State lies as its parameter does
+    (`backends.numpy_backend.placement`), so that both are whole from there on.
+    """
+    first = np.intp(p.ctypes.data) // p.itemsize + start
+    edge = min(start - first % (-LINE // p.itemsize), stop)
+    return (start, edge), (edge, stop)
+
+
 # -- one rate for all elements ---------------------------------------------------------------------
 
 
 @compiled
 def _sgd(p: Write1, g: Read1, lr: Real, start: int, stop: int) -> None:
-    p, g = p[start:stop], g[start:stop]
-    for i in range(p.size):
-        p[i] -= lr * g[i]
+    for first, last in pieces(p, start, stop):
+        pb, gb = p[first:last], g[first:last]
+        for i in range(pb.size):
+            pb[i] -= lr * gb[i]
 
 
 @compiled
 def _momentum(
     p: Write1, g: Read1, v: Write1, keep: Real, lr: Real, rate: Real, start: int, stop: int
 ) -> None:
-    p, g, v = p[start:stop], g[start:stop], v[start:stop]
-    for i in range(p.size):
-        v[i] = v[i] * keep - lr * g[i]
-        p[i] += rate * v[i]
+    for first, last in pieces(p, start, stop):
+        pb, gb, vb = p[first:last], g[first:last], v[first:last]
+        for i in range(pb.size):
+            vb[i] = vb[i] * keep - lr * gb[i]
+            pb[i] += rate * vb[i]
 
 
 @compiled
@@ -186,10 +204,11 @@ def _nesterov(
     start: int,
     stop: int,
 ) -> None:
-    p, g, v = p[start:stop], g[start:stop], v[start:stop]
-    for i in range(p.size):
-        v[i] = v[i] * keep - lr * g[i]
-        p[i] += ahead * v[i] - now * g[i]
+    for first, last in pieces(p, start, stop):
+        pb, gb, vb = p[first:last], g[first:last], v[first:last]
+        for i in range(pb.size):
+            vb[i] = vb[i] * keep - lr * gb[i]
+            pb[i] += ahead * vb[i] - now * gb[i]
 
 
 @compiled
@@ -204,12 +223,13 @@ def _lion(
     start: int,
     stop: int,
 ) -> None:
-    p, g, m = p[start:stop], g[start:stop], m[start:stop]
-    for i in range(p.size):
-        x = m[i] + ahead * (g[i] - m[i])
-        sign = ONE if x > 0 else (-ONE if x < 0 else x + ZERO)
-        p[i] = moved(p[i], sign, decay, lr)
-        m[i] += new * (g[i] - m[i])
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb = p[first:last], g[first:last], m[first:last]
+        for i in range(pb.size):
+            x = mb[i] + ahead * (gb[i] - mb[i])
+            sign = ONE if x > 0 else (-ONE if x < 0 else x + ZERO)
+            pb[i] = moved(pb[i], sign, decay, lr)
+            mb[i] += new * (gb[i] - mb[i])
 
 
 sgd = together(_sgd, (), lambda r: [r.lr])
@@ -226,10 +246,11 @@ lion = together(_lion, ("m",), lambda r: [1 - r.beta1, 1 - r.beta2, r.lr, r.weig
 
 @compiled
 def _adagrad(p: Write1, g: Read1, h: Write1, lr: Real, eps: Real, start: int, stop: int) -> None:
-    p, g, h = p[start:stop], g[start:stop], h[start:stop]
-    for i in range(p.size):
-        h[i] += g[i] * g[i]
-        p[i] -= lr * g[i] / (np.sqrt(h[i]) + eps)
+    for first, last in pieces(p, start, stop):
+        pb, gb, hb = p[first:last], g[first:last], h[first:last]
+        for i in range(pb.size):
+            hb[i] += gb[i] * gb[i]
+            pb[i] -= lr * gb[i] / (np.sqrt(hb[i]) + eps)
 
 
 @compiled
@@ -244,22 +265,24 @@ def _rmsprop(
     start: int,
     stop: int,
 ) -> None:
-    p, g, ms = p[start:stop], g[start:stop], ms[start:stop]
-    for i in range(p.size):
-        ms[i] += new * (g[i] * g[i] - ms[i])
-        p[i] -= lr * g[i] / (np.sqrt(ms[i] + inside) + eps)
+    for first, last in pieces(p, start, stop):
+        pb, gb, msb = p[first:last], g[first:last], ms[first:last]
+        for i in range(pb.size):
+            msb[i] += new * (gb[i] * gb[i] - msb[i])
+            pb[i] -= lr * gb[i] / (np.sqrt(msb[i] + inside) + eps)
 
 
 @compiled
 def _adadelta(
     p: Write1, g: Read1, a: Write1, b: Write1, new: Real, eps: Real, start: int, stop: int
 ) -> None:
-    p, g, a, b = p[start:stop], g[start:stop], a[start:stop], b[start:stop]
-    for i in range(p.size):
-        a[i] += new * (g[i] * g[i] - a[i])
-        change = np.sqrt((b[i] + eps) / (a[i] + eps)) * g[i]
-        b[i] += new * (change * change - b[i])
-        p[i] -= change
+    for first, last in pieces(p, start, stop):
+        pb, gb, ab, bb = p[first:last], g[first:last], a[first:last], b[first:last]
+        for i in range(pb.size):
+            ab[i] += new * (gb[i] * gb[i] - ab[i])
+            change = np.sqrt((bb[i] + eps) / (ab[i] + eps)) * gb[i]
+            bb[i] += new * (change * change - bb[i])
+            pb[i] -= change
 
 
 @compiled
@@ -300,11 +323,12 @@ def _adam(
     p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
     rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
-    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
-    for i in range(p.size):
-        m[i] += new * (g[i] - m[i])
-        v[i] += new_square * (g[i] * g[i] - v[i])
-        p[i] = moved(p[i], rate / (np.sqrt(v[i]) + eps) * m[i], decay, eta)
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
+        for i in range(pb.size):
+            mb[i] += new * (gb[i] - mb[i])
+            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            pb[i] = moved(pb[i], rate / (np.sqrt(vb[i]) + eps) * mb[i], decay, eta)
 
 
 @compiled
@@ -312,12 +336,13 @@ def _adabound(
     p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
     rate: Real, eps: Real, low: Real, high: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
-    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
-    for i in range(p.size):
-        m[i] += new * (g[i] - m[i])
-        v[i] += new_square * (g[i] * g[i] - v[i])
-        bounded = smaller(larger(rate / (np.sqrt(v[i]) + eps), low), high)
-        p[i] = moved(p[i], bounded * m[i], decay, eta)
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
+        for i in range(pb.size):
+            mb[i] += new * (gb[i] - mb[i])
+            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            bounded = smaller(larger(rate / (np.sqrt(vb[i]) + eps), low), high)
+            pb[i] = moved(pb[i], bounded * mb[i], decay, eta)
 
 
 @compiled
@@ -343,14 +368,15 @@ def _radam(
     p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
     certain: Real, rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
-    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
-    for i in range(p.size):
-        m[i] += new * (g[i] - m[i])
-        v[i] += new_square * (g[i] * g[i] - v[i])
-        change = rate * m[i]
-        if certain != 0:
-            change = change / (np.sqrt(v[i]) + eps)
-        p[i] = moved(p[i], change, decay, eta)
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
+        for i in range(pb.size):
+            mb[i] += new * (gb[i] - mb[i])
+            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            change = rate * mb[i]
+            if certain != 0:
+                change = change / (np.sqrt(vb[i]) + eps)
+            pb[i] = moved(pb[i], change, decay, eta)
 
 
 def _averages(r: Any) -> tuple[float, float]:
