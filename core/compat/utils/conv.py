@@ -54,6 +54,9 @@ def im2col(
     return im2col_cpu(img, kh, kw, sy, sx, ph, pw, 0, cover_all, dy, dx, out_h, out_w)
 
 
+im2col_gpu = im2col
+
+
 def im2col_cpu(
     img: Any,
     kh: int,
@@ -86,24 +89,6 @@ def im2col_cpu(
     padded = pad(owner.xp, img, [(0, 0), (0, 0), (ph, after[0]), (pw, after[1])], pval)
     windows = owner.windows(padded, (kh, kw), (sy, sx), 0, (dy, dx))
     return owner.copy(windows[:, :, :, :, :out_h, :out_w])
-
-
-def im2col_gpu(
-    img: Any,
-    kh: int,
-    kw: int,
-    sy: int,
-    sx: int,
-    ph: int,
-    pw: int,
-    cover_all: bool = False,
-    dy: int = 1,
-    dx: int = 1,
-    out_h: int | None = None,
-    out_w: int | None = None,
-) -> Any:
-    """`im2col` under its name for GPU arrays; works on any backend."""
-    return im2col(img, kh, kw, sy, sx, ph, pw, cover_all, dy, dx, out_h, out_w)
 
 
 def col2im(
