@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 import core
 from backends.cuda_backend import operations
 from backends.cuda_backend.fusion import CudaLoops
-from backends.cuda_backend.kernels import philox, update
+from backends.cuda_backend.kernels import philox, rows, update
 from core.arrays.backend import host
 from core.registry.lazy import resolve
 from core.testing.strategies import cases
@@ -113,3 +113,8 @@ def of_draws():
     """The kernels that draw random numbers."""
     each = [make(d) for make in (philox.uniform, philox.normal, philox.dropout) for d in FLOATS]
     return [*each, philox.bernoulli(), philox.integers()]
+
+
+def of_sums():
+    """The kernels that add into places."""
+    return [rows.rank(), *[rows.add_rows(dtype) for dtype in (*FLOATS, "int32", "int64")]]

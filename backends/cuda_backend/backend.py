@@ -206,10 +206,15 @@ class CudaBackend(Backend):
     # -- what the standard lacks ---------------------------------------------------------------
 
     def scatter_add(self, a: Array, index: Any, values: Any) -> Array:
-        """`a[index] += values` in place, by atomic additions: their order is not fixed."""
+        """`a[index] += values` in place, in the order of the values; nothing is added atomically.
+
+        Complex numbers are, and integers of other sizes than 32 and 64 bits.
+        """
+        from backends.cuda_backend.scatter import scatter_add
+
         with self._on(a.device):
-            self.cupy.add.at(a, index, values)
-        return a
+            name = self.dtype_name(a.dtype)
+            return scatter_add(self.cupy, self._compiler, a, index, values, name)
 
     def windows(
         self,

@@ -198,6 +198,7 @@ def test_two_gpus_in_one_operation_are_refused(gpu: CudaBackend) -> None:
         core.backend.of(a, np.ones(2))
 
 
+@on_cpu
 def test_padding_windows_and_sums_stay_on_their_gpu(gpu: CudaBackend) -> None:
     host = np.random.RandomState(0).rand(2, 3, 5, 4)
     x = core.get_device("cuda:1").send(host)

@@ -10,6 +10,7 @@ from cuda_kernels import DRAWN, FLOATS, FORMULAS, RULES, Collected, drawn, stand
 from cuda_on_cpu import Kernels, compiled
 
 import core
+from backends.cuda_backend import scatter
 from backends.cuda_backend.fusion import CudaLoops
 from backends.cuda_backend.kernels import philox
 from backends.cuda_backend.kernels.source import OPTIONS
@@ -187,6 +188,38 @@ def test_what_no_loop_can_do_is_left_to_the_rule():
     assert updates.update_all(sgd, np, [param, param], [grad, grad], [{}, {}]) == [0, 1]
 
 
+# -- sums into places -----------------------------------------------------------------------------
+
+
+@on_cpu
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "int64", "complex64"])
+@pytest.mark.parametrize("most", [scatter.MOST, 2])
+def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, monkeypatch):
+    monkeypatch.setattr(scatter, "MOST", most)
+    kernels, dtype = Kernels(), host().dtype(dtype)
+    table = (9 * R.standard_normal((5, 4))).astype(dtype)
+    for a in (table, table.T.copy().T, table[::2, 1:]):
+        at = R.integers(-len(a), len(a), (3, 7))
+        columns = R.integers(0, a.shape[1], 7)
+        for index in (at, (at[0], columns), (slice(1, None), columns), (Ellipsis, 1), at[:0]):
+            values = (9 * R.standard_normal(a[index].shape)).astype(dtype)
+            for given in (values, 2):
+                found, expected = a.copy("K"), a.copy("K")
+                name = host().dtype_name(dtype)
+                assert scatter.scatter_add(np, kernels, found, index, given, name) is found
+                np.add.at(expected, index, given)
+                assert found.tobytes() == expected.tobytes()
+
+
+@on_cpu
+def test_places_outside_of_a_table_are_passed_over():
+    table = np.zeros((3, 2), "f")
+    scatter.scatter_add(
+        np, Kernels(), table, np.array([3, 1, -4, 1]), np.ones((4, 2), "f"), "float32"
+    )
+    assert table.tolist() == [[0, 0], [2, 2], [0, 0]]
+
+
 # -- random numbers -------------------------------------------------------------------------------
 
 
@@ -329,7 +362,8 @@ def test_every_kernel_compiles(capability, every_source):
 
 @pytest.fixture(scope="module")
 def every_source():
-    found = [*cuda_kernels.of_formulas(1)[0], *cuda_kernels.of_rules(), *cuda_kernels.of_draws()]
+    found = [*cuda_kernels.of_formulas(1)[0], *cuda_kernels.of_rules()]
+    found += [*cuda_kernels.of_draws(), *cuda_kernels.of_sums()]
     assert len(found) > 400
     for stored in STORED.values():
         assert any(stored in str(p) for source in found for p in source.parameters)
