@@ -112,10 +112,13 @@ class Chain(Link):
         with self.init_scope():
             setattr(self, name, link)
 
-    def _named_children(self) -> Iterator[tuple[str, Link]]:
-        for name in self._children:
-            if isinstance(child := self.__dict__[name], Link):
-                yield name, child
+    def _named_children(self) -> Iterable[tuple[str, Link]]:
+        own = self.__dict__
+        return [(n, child) for n in self._children if isinstance(child := own[n], Link)]
+
+    def _child_links(self) -> list[Link]:
+        own = self.__dict__
+        return [child for n in self._children if isinstance(child := own[n], Link)]
 
     def _share_children(self) -> None:
         self._children = dict(self._children)
@@ -211,9 +214,11 @@ class ChainList(Link, MutableSequence[Any]):
         for i, child in enumerate(self._children):
             child.name = str(i)
 
-    def _named_children(self) -> Iterator[tuple[str, Link]]:
-        for i, child in enumerate(self._children):
-            yield str(i), child
+    def _named_children(self) -> Iterable[tuple[str, Link]]:
+        return [(str(i), child) for i, child in enumerate(self._children)]
+
+    def _child_links(self) -> list[Link]:
+        return list(self._children)
 
     def _share_children(self) -> None:
         self._children = [child.copy("share") for child in self._children]

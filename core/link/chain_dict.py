@@ -118,8 +118,11 @@ class ChainDict(Link, MutableMapping[str, Link]):
     def _registered(self) -> dict[str, Any]:
         return {**super()._registered(), "link": self.__dict__.get("_children", ())}
 
-    def _named_children(self) -> Iterator[tuple[str, Link]]:
-        yield from self._children.items()
+    def _named_children(self) -> Iterable[tuple[str, Link]]:
+        return self._children.items()
+
+    def _child_links(self) -> list[Link]:
+        return list(self._children.values())
 
     def _share_children(self) -> None:
         self._children = {key: child.copy("share") for key, child in self._children.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from core.arrays.backend import (
@@ -157,9 +157,9 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     # ------------------------------------------------------------------ walking
 
-    def _named_children(self) -> Iterator[tuple[str, Link]]:
+    def _named_children(self) -> Iterable[tuple[str, Link]]:
         """The direct children, each with the name that paths use."""
-        yield from ()
+        return ()
 
     def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
         """What `repr` lists below the parameters: children, and names of what is not a link."""
@@ -169,8 +169,8 @@ class Link(RecurrentState, Registering, KnownKeywords):
         """Iterate over the links directly under this one."""
         yield from self._child_links()
 
-    def _child_links(self) -> list[Link]:
-        return [child for _, child in self._named_children()]
+    def _child_links(self) -> list[Link]:  # without the names: each step of a training asks
+        return []
 
     def links(self, skipself: bool = False) -> Iterator[Link]:
         """Iterate over this link and all links below, parents before children."""
@@ -178,7 +178,8 @@ class Link(RecurrentState, Registering, KnownKeywords):
         while pending:
             link = pending.pop()
             yield link
-            pending += link._child_links()[::-1]
+            if children := link._child_links():
+                pending += children[::-1]
 
     def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
         """Iterate over the same links with their paths: '/' for this link, '/encoder/l1' below."""

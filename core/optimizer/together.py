@@ -11,47 +11,32 @@ itself, or None for none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from core.arrays.backend import Backend
 from core.optimizer.step import Step
 
-if TYPE_CHECKING:
-    from core.optimizer.update_rule import UpdateRule
-
 Kernel = Callable[..., Any]
-
-
-class _Alike(NamedTuple):
-    """What steps have in common that one call of a kernel makes."""
-
-    kernel: Kernel
-    backend: Backend
-    device: Any
-    rule: type[UpdateRule]
-    t: int
-    hyperparameters: Any
 
 
 def make(steps: Iterable[Step]) -> None:
     """Make all steps that are due: those alike together, where there is a kernel for them."""
-    launches: dict[_Alike, list[Step]] = {}
+    launches: dict[tuple[Any, ...], list[Step]] = {}  # by what they have in common
     for step in steps:
         if not step.due:
             continue
-        rule, array = step.rule, step.work.array
-        backend = step.work.backend
-        kernel = None
+        rule, kernel = step.rule, None
+        spec: Any = step.work._spec
+        backend = spec.backend
         if rule.follows_step and not rule._hooks:
             kernel = backend.update_all_kernels.get(type(rule))
         if kernel is None:
             step.make()
             continue
-        device, numbers = backend.spec_device(array), rule.hyperparam.key()
-        alike = _Alike(kernel, backend, device, type(rule), rule.t, numbers)
+        alike = kernel, backend, spec.device, type(rule), rule.t, rule.hyperparam.key()
         launches.setdefault(alike, []).append(step)
-    for alike, members in launches.items():
-        _launch(alike.kernel, alike.backend, members)
+    for (kernel, backend, *_), members in launches.items():
+        _launch(kernel, backend, members)
 
 
 def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:
