@@ -196,3 +196,11 @@ def test_evaluators_count_a_short_last_batch_like_a_full_one():
     batches = chainer.iterators.SerialIterator(data, 2, repeat=False, shuffle=False)
     means = chainer.training.extensions.Evaluator(batches, Reports(1, 1), device=-1)()
     assert float(means["main/mean"]) == 1.5
+
+
+def test_devices_are_printed_as_they_are_asked_for():
+    device = chainer.get_device("@numpy")
+    assert f"{device}" == device.name == "@numpy" and chainer.get_device(str(device)) == device
+    assert device.supported_array_types == (np.ndarray,)
+    with device.create_context():
+        assert device.send_array(np.ones(2)).sum() == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from plugrad_chainer.behaviour import (
     comparisons,
+    device_names,
     environment,
     evaluation,
     files,
@@ -31,6 +32,7 @@ def switch() -> None:
         _switched.append(True)
         for part in (
             comparisons,
+            device_names,
             environment,
             evaluation,
             files,

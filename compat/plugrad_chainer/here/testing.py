@@ -154,6 +154,7 @@ def get_trainer_with_mock_updater(
     """A trainer whose updater counts, and does nothing else."""
     updater = mock.Mock()
     updater.get_all_optimizers.return_value = {}
+    updater.communicator = None
     updater.iteration = 0
     updater.epoch = 0
     updater.epoch_detail = 0.0
