@@ -47,7 +47,8 @@ def blob(array, old=False):
 
 PARAMETERS = {"Concat": 104, "Convolution": 106, "Eltwise": 110, "InnerProduct": 117, "LRN": 118,
               "Pooling": 121, "ReLU": 123, "BatchNorm": 139, "Scale": 142, "Slice": 126,
-              "Softmax": 125, "Dropout": 108, "Deconvolution": 106}  # fmt: skip
+              "Softmax": 125, "Dropout": 108, "Deconvolution": 106, "ELU": 140, "Flatten": 135,
+              "Reshape": 133}  # fmt: skip
 
 
 def layer(kind, name, bottoms, tops, settings=None, blobs=(), phase=None):
@@ -137,6 +138,57 @@ def test_the_old_format(tmp_path):
     (y,) = model(inputs={"data": x}, outputs=["fc"])
     np.testing.assert_allclose(y.array, F.leaky_relu(F.linear(x, W, b), 0.1).array, rtol=1e-5)
     assert {path for path, _ in model.namedparams()} == {"/fc_W", "/fc_b"}
+
+
+X, Y, Z = f(2, 4, 3, 5), f(2, 4, 3, 5), f(2, 4, 3, 5)
+ALONE = {
+    "ELU": ({1: 0.5}, lambda x, y, z: F.elu(x, 0.5)),
+    "Flatten": (None, lambda x, y, z: F.reshape(x, (2, 60))),
+    "Reshape": ({1: message({1: [0, 2, -1]})}, lambda x, y, z: F.reshape(x, (2, 2, 30))),
+    "Sigmoid": (None, lambda x, y, z: F.sigmoid(x)),
+    "TanH": (None, lambda x, y, z: F.tanh(x)),
+    "ReLU": ({1: 0.1}, lambda x, y, z: F.leaky_relu(x, 0.1)),
+    "Softmax": ({2: 2}, lambda x, y, z: F.softmax(x, axis=2)),
+    "Eltwise": ({1: 0}, lambda x, y, z: x * y * z),
+    "Eltwise, the largest": ({1: 2}, lambda x, y, z: F.maximum(F.maximum(x, y), z)),
+    "Eltwise, the sum": (None, lambda x, y, z: x + y + z),
+    # no window begins in the padding behind
+    "Pooling": ({2: 2, 3: 2, 4: 1}, lambda x, y, z: F.max_pooling_2d(x, 2, 2, 1)[:, :, :2, :3]),
+    "Pooling, of all": ({1: 1, 12: True}, lambda x, y, z: F.mean(x, (2, 3), keepdims=True)),
+    "Pooling, the largest of all": ({12: True}, lambda x, y, z: F.max(x, (2, 3), keepdims=True)),
+    "Pooling, of another height": (
+        {5: 1, 6: 2, 7: 1, 8: 2},
+        lambda x, y, z: F.max_pooling_2d(x, (1, 2), (1, 2)),
+    ),
+    "Concat": ({2: 2}, lambda x, y, z: F.concat([x, y, z], axis=2)),
+    "LRN": ({1: 5, 2: 0.2}, lambda x, y, z: F.local_response_normalization(x, 5, 1, 0.2 / 5)),
+}  # fmt: skip
+"""Layer -> its settings, and what it makes of one to three inputs."""
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_each_layer(name, tmp_path):
+    settings, expected = ALONE[name]
+    kind = name.partition(",")[0]
+    bottoms = ["x", "y", "z"] if kind in ("Eltwise", "Concat") else ["x"]
+    path = saved(tmp_path, [layer(kind, "it", bottoms, ["top"], settings)])
+    (y,) = L.CaffeFunction(path)(dict(zip(bottoms, (X, Y, Z), strict=False)), ["top"])
+    other = core.as_variable(expected(*map(core.as_variable, (X, Y, Z))))
+    np.testing.assert_allclose(y.array, other.array, rtol=1e-5, atol=1e-6)
+
+
+def test_slices_of_equal_size(tmp_path):
+    path = saved(tmp_path, [layer("Slice", "it", ["x"], ["a", "b"], {3: 1})])
+    a, b = L.CaffeFunction(path)({"x": X}, ["a", "b"])
+    np.testing.assert_array_equal(np.concatenate([a.array, b.array], axis=1), X)
+    assert a.shape == b.shape
+
+
+def test_errors_say_where(tmp_path):
+    path = saved(tmp_path, [layer("Softmax", "it", ["x"], ["top"], {2: 9})])
+    with pytest.raises(core.errors.InvalidType) as refused:
+        L.CaffeFunction(path)({"x": X}, ["top"])
+    assert refused.value.__notes__ == ["This is in Softmax of the model, which gives ('top:0',)."]
 
 
 def test_average_pooling_counts_as_caffe_does(tmp_path):
