@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any, TypeAlias
 
-from core import Link, Variable, as_variable, force_backprop_mode, grad, using_config
+from core import Link, Parameter, Variable, as_variable, force_backprop_mode, grad, using_config
 from core.arrays.backend import host
 from core.errors.kinds import checked
 from plugins.extras import need
@@ -16,9 +18,10 @@ def as_torch(link: Link) -> Any:
     """Make a `torch.nn.Module` that computes what a link does.
 
     Its parameters share the memory of the link's, so an optimizer of PyTorch's trains the link.
-    Tensors become arrays without a copy; gradients reach inputs and parameters, first derivatives
-    only. `module.train()` and `module.eval()` decide the link's mode. Parameters are called by
-    their paths, with `_` for `/`, and another `_` behind where a name is taken.
+    Tensors become arrays without a copy; gradients of any order reach inputs and parameters.
+    `module.train()` and `module.eval()` decide the link's mode. Parameters are called by their
+    paths, with `_` for `/`, and another `_` behind where a name is taken. Values that are no
+    parameters, as running statistics, are the link's alone: save these with the link.
 
     Args:
         link: A link with sizes, on the CPU: what its first call would size has to be called once.
@@ -40,46 +43,50 @@ def as_torch(link: Link) -> Any:
     return _module_class(torch)(link)
 
 
+Call: TypeAlias = Callable[[Sequence[Any], Sequence[bool]], tuple[list[Variable], list[Variable]]]
+"""Variables of results, and of what they were made of, from tensors, and which need gradients."""
+
+
 def _module_class(torch: Any) -> Any:
     class Bridge(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
-        def forward(ctx: Any, link: Any, train: bool, count: int, *tensors: Any) -> Any:
-            inputs = [
-                _variable(torch, t, needs)
-                for t, needs in zip(tensors[:count], ctx.needs_input_grad[3:], strict=False)
-            ]
-            with using_config("train", train), force_backprop_mode():
-                made = link(*inputs)
-            outputs = made if isinstance(made, (tuple, list)) else (made,)
-            outputs = tuple(map(as_variable, outputs))
-            ctx.made = outputs, inputs, [p for _, p in link.namedparams()]
-            given = tuple([_copied(torch, y.array) for y in outputs])
-            return given if isinstance(made, (tuple, list)) else given[0]
+        def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(*tensors)  # which tells of those that change before backward
+            ctx.made = call(tensors, ctx.needs_input_grad[1:])
+            return tuple([_copied(torch, y.array) for y in ctx.made[0]])
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, *gradients: Any) -> Any:
-            outputs, inputs, parameters = ctx.made
-            pairs = [
-                (y, _variable(torch, g, False))
+            tensors, (outputs, inputs) = ctx.saved_tensors, ctx.made
+            again = torch.is_grad_enabled()
+            used = [
+                (y, g)
                 for y, g in zip(outputs, gradients, strict=True)
                 if g is not None and y.requires_grad
             ]
-            targets = [x for x in (*inputs, *parameters) if x.requires_grad]
-            found = grad([y for y, _ in pairs], targets, [g for _, g in pairs]) if pairs else []
-            by_target = {id(x): g for x, g in zip(targets, found, strict=False) if g is not None}
-            made = [by_target.get(id(x)) for x in (*inputs, *parameters)]
-            return (
-                None,
-                None,
-                None,
-                *[None if g is None else _copied(torch, g.array) for g in made],
-            )
+            targets = [x for x in inputs if x.requires_grad]
+            reached: list[Any] = []
+
+            def call(given: Sequence[Any], needs: Sequence[bool]) -> Any:
+                """Gradients, as a function of the inputs and of the gradients of the outputs."""
+                own = [_variable(torch, g, again) for g in given[len(inputs) :]]
+                found = grad([y for y, _ in used], targets, own, enable_double_backprop=again)
+                reached[:] = [x for x, g in zip(targets, found, strict=True) if g is not None]
+                return [g for g in found if g is not None], [*inputs, *own]
+
+            if not used or not targets:
+                return None, *[None] * len(inputs)
+            with force_backprop_mode():
+                found = Bridge.apply(call, *tensors, *[g for _, g in used])
+            by_target = {id(x): g for x, g in zip(reached, found, strict=True)}
+            return None, *[by_target.get(id(x)) for x in inputs]
 
     class LinkModule(torch.nn.Module):  # type: ignore[misc]
         def __init__(self, link: Any) -> None:
             super().__init__()
             self._link = link
+            self._shared: list[tuple[str, Parameter, str, Any, int]] = []
             for path, parameter in link.namedparams():
                 try:
                     tensor = shared_tensor(torch, parameter.backend, parameter.array)
@@ -93,13 +100,41 @@ def _module_class(torch: Any) -> Any:
                 while hasattr(self, name):  # as of a/b and a_b
                     name += "_"
                 self.register_parameter(name, shared)
+                kept = path, parameter, name, parameter.array, shared.data_ptr()
+                self._shared.append(kept)
+
+        def __deepcopy__(self, memo: Any) -> Any:
+            copied = type(self)(deepcopy(self._link, memo))
+            return copied.train(self.training)
 
         def forward(self, *tensors: Any) -> Any:
             for tensor in tensors:
                 if not isinstance(tensor, torch.Tensor) or tensor.device.type != "cpu":
                     raise TypeError(f"as_torch: expected tensors on the CPU, got {_told(tensor)}.")
-            own = self.parameters()
-            return Bridge.apply(self._link, self.training, len(tensors), *tensors, *own)
+            for path, parameter, name, array, address in self._shared:
+                if parameter.array is not array or getattr(self, name).data_ptr() != address:
+                    raise ValueError(
+                        f"as_torch: {path} and the module's {name} no longer have the same memory; "
+                        "one was replaced, as by module.to(). Change the link, and make another "
+                        "module of it."
+                    )
+            several = False
+
+            def call(given: Sequence[Any], needs: Sequence[bool]) -> Any:
+                nonlocal several
+                inputs = [
+                    _variable(torch, t, n)
+                    for t, n in zip(given[: len(tensors)], needs, strict=False)
+                ]
+                with using_config("train", self.training), force_backprop_mode():
+                    made = self._link(*inputs)
+                several = isinstance(made, (tuple, list))
+                outputs = [*map(as_variable, made if several else (made,))]
+                return outputs, [*inputs, *[parameter for _, parameter, *_ in self._shared]]
+
+            own = [getattr(self, name) for _, _, name, *_ in self._shared]
+            found = Bridge.apply(call, *tensors, *own)
+            return found if several else found[0]
 
     return LinkModule
 

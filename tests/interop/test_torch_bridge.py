@@ -1,5 +1,7 @@
 """PyTorch beside plugrad: arrays shared, modules as functions, links as modules."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,90 @@ def test_a_link_as_a_module():
         net.named_parameters(), link.params(include_uninit=False), strict=True
     ):
         np.testing.assert_allclose(there.grad, here.grad, rtol=1e-6, atol=1e-12)
+
+
+def doubled(link):
+    for parameter in link.params():
+        parameter.array = parameter.array.astype("d")
+    return link
+
+
+def test_gradients_of_gradients_of_a_link():
+    link = doubled(core.Sequential(L.Linear(3, 4), F.tanh, L.Linear(4, 2), F.softplus))
+    net = core.interop.as_torch(link)
+    x = torch.tensor(RNG.normal(size=(2, 3)), requires_grad=True)
+    assert torch.autograd.gradgradcheck(net, (x,))
+    (g,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    (g2,) = torch.autograd.grad(g.square().sum(), x, create_graph=True)
+    g2.sum().backward()  # a third one
+    v = core.Variable(x.detach().numpy())
+    (h,) = core.grad([F.sum(link(v))], [v], enable_double_backprop=True)
+    (h2,) = core.grad([F.sum(h * h)], [v], enable_double_backprop=True)
+    (h3,) = core.grad([F.sum(h2)], [v])
+    np.testing.assert_allclose(x.grad, h3.array, rtol=1e-8, atol=1e-12)
+    assert all([p.grad.any() for p in net.parameters() if p.ndim == 2])
+
+
+def test_a_parameter_that_changes_before_backward_is_told():
+    net = core.interop.as_torch(L.Linear(3, 2))
+    y = net(torch.ones(1, 3)).sum()
+    with torch.no_grad():
+        net.W.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+class Two(core.Chain):
+    def __init__(self):
+        super().__init__()
+        self.apart = core.Parameter(np.ones((1, 2), "f"))
+        with self.init_scope():
+            self.a, self.b = L.Linear(3, 2), L.Linear(3, 2)
+
+    def forward(self, x, i):
+        return self.a(x), self.b(x)[i], self.apart * 2
+
+
+def test_what_is_not_used_has_no_gradient():
+    net = core.interop.as_torch(Two())
+    x, i = torch.ones(1, 3, requires_grad=True), torch.tensor([0, 0])
+    a, _, apart = net(x, i)
+    a.sum().backward()
+    assert x.grad is not None and net.a_W.grad is not None
+    assert net.b_W.grad is None and net.b_b.grad is None
+    _, b, apart = net(x, i)
+    (b.sum() + apart.sum()).backward()
+    assert (net.b_b.grad == 2).all()
+    *_, apart = net(x, i)
+    x.grad = None
+    apart.sum().backward()
+    assert x.grad is None
+
+
+def test_a_copy_is_a_module_of_a_copy():
+    net = core.interop.as_torch(L.Linear(3, 2)).eval()
+    other = copy.deepcopy(net)
+    assert not other.training
+    x = torch.ones(1, 3)
+    with torch.no_grad():
+        other.W.add_(1)
+        assert torch.allclose(other(x), net(x) + 3)
+
+
+def test_memory_that_is_no_longer_shared_is_told():
+    link = L.Linear(3, 2)
+    for part in (
+        lambda net: net.double(),
+        lambda net: setattr(link.W, "array", link.W.array.copy()),
+        lambda net: setattr(net, "W", torch.nn.Parameter(torch.ones(2, 3))),
+    ):
+        net = core.interop.as_torch(link)
+        net(torch.ones(1, 3))
+        part(net)
+        with pytest.raises(
+            ValueError, match="/W and the module's W no longer have the same memory"
+        ):
+            net(torch.ones(1, 3, dtype=net.W.dtype))
 
 
 def test_an_optimizer_of_pytorch_trains_a_link():
