@@ -28,6 +28,7 @@ OURS = [
     ROOT / "core/compat/cuda.py",
     ROOT / "plugins/communicators/mpi.py",
     ROOT / "plugins/communicators/creation.py",
+    ROOT / "plugins/communicators/nccl.py",
 ]
 
 

@@ -26,11 +26,14 @@ def test_a_script_without_ranks_writes_once_what_one_process_writes(default_rank
     default_ranks.run(3, "one_for_all", tmp_path / "several", 8, "job", "shards")
     assert logged(tmp_path / "several/job") == [pytest.approx(straight[0], rel=1e-4, abs=1e-6)]
     # On other ranks the mean over iterations 6 to 10 has what all three observed before the eighth.
+    whole = (tmp_path / "several/job/snapshot_iter_7").read_bytes()
+    (tmp_path / "several/job/snapshot_iter_8").write_bytes(whole[:-1000])
     said = default_ranks.run(2, "one_for_all", tmp_path / "several", 15, "job")
+    assert (tmp_path / "several/job/snapshot_iter_8.damaged").exists()
     found = logged(tmp_path / "several/job")
     assert found == [pytest.approx(each, rel=1e-4, abs=1e-6) for each in straight]
-    assert said.splitlines()[-1] == files
-    for once in ("Resumed from", "iteration  main/loss", "100%"):
+    assert said.splitlines()[-1].replace('"job/snapshot_iter_8.damaged", ', "") == files
+    for once in ("Resumed from", "is damaged and was put aside", "iteration  main/loss", "100%"):
         assert said.count(once) == 1, said
     assert "job/earlier" not in files
 
