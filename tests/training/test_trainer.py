@@ -229,6 +229,13 @@ def test_what_is_no_extension_or_trigger_is_refused(tmp_path, call, message):
         call(trainer(tmp_path))
 
 
+def test_who_calls_an_extension_is_one_of_three(tmp_path):
+    own = training.make_extension(ranks="frist")(lambda trainer: None)
+    with pytest.raises(ValueError, match="'each', 'first' or 'together', got 'frist'.*'first'"):
+        trainer(tmp_path).extend(own)
+    trainer(tmp_path).extend(own, ranks="first")
+
+
 def test_what_is_no_updater_is_refused_with_what_is_expected(tmp_path):
     optimizer = core.optimizers.SGD()
     iterator = core.iterators.SerialIterator([0], 1)
