@@ -6,6 +6,10 @@ does what eager does: it gives the kernel a node with these settings, and takes 
 the kernel declines these elements.
 
 What a kernel gives, and what it leaves in its node, is found out by a trial with zeros.
+
+A kernel may have an attribute `bound`: of a node and arrays it gives a function of other arrays of
+these shapes and dtypes, or None. The function gives the results, and behind them what the kernel
+leaves in its node.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from core.arrays.backend import Backend, host, random_state, set_random_state
 from core.arrays.spec import Spec, intern
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode
-from core.registry.configuration import install_hooks
+from core.registry.configuration import current_state, install_hooks
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, as_values, traced
 from core.tracing.equation import Call, Value, mapped, value_like
@@ -76,6 +80,8 @@ class _Forward:
     settings: dict[str, Any]
     kept: tuple[str, ...] = ()
     draws = True
+    _configured: Any = None  # the configuration of which `_run` is
+    _run: Callable[..., tuple[Any, ...]] | None = None
 
     def __init__(
         self, tape: Any, cls: Any, kernel: Any, arrays: tuple[Any, ...], named: list[str]
@@ -100,7 +106,19 @@ class _Forward:
             left.pop(name, None)
         return y if f.declared.outputs else (y,), left
 
+    def _bind(self, configured: Any, arrays: tuple[Any, ...]) -> None:
+        """Find what the kernel has for arrays of these shapes and dtypes, which stay the same."""
+        f, bound = GraphNode.__new__(self.cls), getattr(self.kernel, "bound", None)
+        vars(f).update(self.settings)
+        self._configured = configured
+        self._run = None if bound is None or self.named else bound(f, *arrays)
+
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        configured = current_state().settings()
+        if configured is not self._configured:
+            self._bind(configured, arrays)
+        if self._run is not None:
+            return self._run(*arrays)
         f = GraphNode.__new__(self.cls)
         own = vars(f)
         own.update(self.settings)

@@ -1,5 +1,7 @@
 """Programs that call kernels: eager's bits, whatever the host has in the place of an operation."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,32 @@ def test_gradients_that_wait_are_added_up_as_often_as_in_eager(monkeypatch):
         found = captured(x)
     assert found.tobytes() == expected.tobytes()
     assert 0 < len(made) - eager <= eager
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="the kernels are compiled loops")
+def test_what_kernels_find_out_about_shapes_is_found_out_once(monkeypatch):
+    from backends.numpy_backend.kernels.compiled.convolution import convolution
+
+    link, found, bound = L.Convolution2D(3, 8, 3), [], convolution.bound
+
+    def counted(*args):
+        found.append(args)
+        return bound(*args)
+
+    def function(x):
+        return F.max_pooling_2d(F.relu(link(x)), 2).array
+
+    r = np.random.RandomState(0)
+
+    def images():
+        return r.randn(2, 3, 20, 20).astype("f")
+
+    program = core.trace(function, images(), kernels=True)
+    monkeypatch.setattr(convolution, "bound", counted)
+    for threads in (1, 2):  # which may be told by other parts
+        with core.using_threads(threads):
+            for _ in range(3):
+                x = images()
+                assert program(x).tobytes() == function(x).tobytes()
+                assert program(x.swapaxes(2, 3)).tobytes() == function(x.swapaxes(2, 3)).tobytes()
+        assert len(found) == threads

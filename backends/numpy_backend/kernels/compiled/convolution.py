@@ -46,16 +46,24 @@ BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cac
 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Convolution.compute` gives."""
+    run = _of_arrays(f, x, W, b)
+    return NotImplemented if run is None else run(x, W, b)[0]
+
+
+def _of_arrays(f: Any, x: Any, W: Any, b: Any = None) -> Any:
+    """What computes the convolution of arrays like these."""
     specs = [None if a is None else (a.shape, a.dtype) for a in (x, W, b)]
-    run = _of_shapes(f.stride, f.pad, f.dilate, f.cover_all, f.groups, *specs, num_threads())
-    return NotImplemented if run is None else run(x, W, b)
+    return _of_shapes(f.stride, f.pad, f.dilate, f.cover_all, f.groups, *specs, num_threads())
+
+
+convolution.bound = _of_arrays  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=1024)
 def _of_shapes(
     stride: Any, pad: Any, dilate: Any, cover_all: bool, groups: int,
     x: Spec, W: Spec, b: Spec | None, threads: int,
-) -> Callable[[Array, Array, Array | None], Array] | None:  # fmt: skip
+) -> Callable[..., tuple[Array]] | None:  # fmt: skip
     """What computes all convolutions of these shapes and dtypes; None where formulas do."""
     (images, of_x, *size), dtype = x
     (of_y, channels, *ksize), _ = W
@@ -76,10 +84,10 @@ def _of_shapes(
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
         compute = _convolving(plan, images, dtype, plan.sizes.rows, 1)
 
-    def run(x: Array, W: Array, b: Array | None) -> Array:
+    def run(x: Array, W: Array, b: Array | None = None) -> tuple[Array]:
         y = np.empty(shape, dtype)
         compute(x, W, b, y)
-        return y
+        return (y,)
 
     return run
 
@@ -174,7 +182,7 @@ def _convolving(
         biases, bias = biases_of(b, dtype)
         panels = [scratch(name, size, dtype, threads) for name, size in sizes.items()]
         arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *known, bias)
-        parallel.each(convolve, [(*arrays, *part) for part in divided], small=small)
+        parallel.each(convolve, [(*arrays, *part) for part in divided], threads, small)
 
     return compute
 

@@ -9,6 +9,7 @@ from it, so that one loop does for any number of axes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -209,17 +210,31 @@ def _around(x: Array, w: _Windows, value: float) -> Array:
 
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The maximum of each window; the number of the first place that attains it in `indexes`."""
-    if not suits(x):
+    run = _maxima(f, x)
+    if run is None:
         return plain.max_pooling(f, xp, x)
-    w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
-    y = np.empty((*x.shape[:2], *w.out), x.dtype)
-    indexes = np.empty(y.shape, np.int32)
-    x = _around(x, w, -np.inf)
-    images = (x.shape[0] * x.shape[1], -1)
-    x, values, places = x.reshape(images), y.reshape(images), indexes.reshape(images)
-    _divide(_greatest, x, w.starts, w.steps, w.width, w.step, values, places)
-    f.indexes = indexes
+    y, f.indexes = run(x)
     return y
+
+
+def _maxima(f: Any, x: Any) -> Callable[[Array], tuple[Array, Array]] | None:
+    """What gives maxima, and their places, of images like these; None where they are few."""
+    if not suits(x):
+        return None
+    w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
+    shape, dtype = (*x.shape[:2], *w.out), x.dtype
+    images = (x.shape[0] * x.shape[1], -1)
+
+    def run(x: Array) -> tuple[Array, Array]:
+        y, indexes = np.empty(shape, dtype), np.empty(shape, np.int32)
+        flat, values, places = [a.reshape(images) for a in (_around(x, w, -np.inf), y, indexes)]
+        _divide(_greatest, flat, w.starts, w.steps, w.width, w.step, values, places)
+        return y, indexes
+
+    return run
+
+
+max_pooling.bound = _maxima  # type: ignore[attr-defined]
 
 
 def max_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
