@@ -47,15 +47,14 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     alone = limits is not None and limits.without == 1
     if alone and a.ndim == 2 and len(a) == 1:  # a row: no product is sooner than its matrix is read
         return np.matmul(a, b)
-    among = 1 if alone else threads()
-    if compiler.available() and (found := few_rows.product(a, b, threads=among)) is not None:
+    if compiler.available() and (found := few_rows.product(a, b, threads=threads)) is not None:
         return found
     if alone or limits is None:
         return np.matmul(a, b)
     limit = limits.enter(1)
     try:
-        if among > 1 and (work >= SHARED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
-            return _in_threads(a, b, among)
+        if (work >= SHARED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
+            return _in_threads(a, b, threads())
         return np.matmul(a, b)
     finally:
         limits.leave(limit)
@@ -64,7 +63,9 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
 def _in_threads(a: Array, b: Array, threads: int) -> Any:
     (m, k), n = a.shape[-2:], b.shape[-1]
     work = max(a.size * n, b.size * m)
-    if work < SHARED or k != b.shape[-2] or a.dtype != b.dtype or a.dtype.kind not in "fc":
+    if threads == 1 or work < SHARED or k != b.shape[-2]:
+        return np.matmul(a, b)
+    if a.dtype != b.dtype or a.dtype.kind not in "fc":
         return np.matmul(a, b)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim + b.ndim > 4 else ()
     stack = lead[0] if lead else 1

@@ -22,6 +22,7 @@ from backends.numpy_backend.kernels.compiler import (
     inlined_exactly,
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from core.registry.threads import num_threads
 
 FEW, MANY, SHALLOW, DEEP = 48, 128, 256, 512
 """So many rows at most, of at least so many elements each, for which it does as well as BLAS."""
@@ -108,8 +109,13 @@ def times_transposed(
     _times_transposed(y, x, W, b, bias, x.shape[1], y.shape[1], top, bottom, low, high)
 
 
-def product(x: Array, W: Array, b: Array | None = None, threads: int | None = None) -> Array | None:
-    """`x @ W + b` in threads; None where BLAS does as well, or the factors lie otherwise."""
+def product(
+    x: Array, W: Array, b: Array | None = None, threads: Callable[[], int] = num_threads
+) -> Array | None:
+    """`x @ W + b` in threads; None where BLAS does as well, or the factors lie otherwise.
+
+    Among how many `threads` is asked only where it counts: that takes as long as a small product.
+    """
     if x.ndim != 2 or W.ndim != 2 or x.dtype != W.dtype or x.dtype not in compiler.FLOATS:
         return None
     (rows, depth), (deep, columns) = x.shape, W.shape
@@ -120,7 +126,7 @@ def product(x: Array, W: Array, b: Array | None = None, threads: int | None = No
         return None
     if not (W.flags.aligned and x.flags.aligned):
         return None
-    y = np.empty((rows, columns), x.dtype)
+    y, among = np.empty((rows, columns), x.dtype), threads()
     if rows >= 2 * ROWS and columns < 8 * COLUMNS:
         size, down, across = -(-rows // ROWS), ROWS, 0
     else:
@@ -130,8 +136,8 @@ def product(x: Array, W: Array, b: Array | None = None, threads: int | None = No
     parallel.share(
         times_transposed,
         (y, x, W.T, biases, bias, down, across, 0, size),
-        parallel.count(size, least, threads=threads),
-        threads,
+        parallel.count(size, least, threads=among),
+        among,
         small=True,
     )
     return y

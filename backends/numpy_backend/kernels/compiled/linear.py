@@ -46,7 +46,7 @@ def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array
     plain = b is None or (
         b.shape == W.shape[:1] and b.dtype == x.dtype and b.flags.c_contiguous and b.flags.aligned
     )
-    y = few_rows.product(x, W.T, b, products.threads()) if plain else None
+    y = few_rows.product(x, W.T, b, products.threads) if plain else None
     if y is None:
         y = xp.matmul(x, W.T)
         if b is not None:
