@@ -56,9 +56,8 @@ def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
 def replaced(xp: Any, a: AnyArray, index: Any, value: Any) -> AnyArray:
     """A new array: `a` with `value` in the places of an index, which names none of them twice."""
     where = places(xp, a, index if isinstance(index, tuple) else (index,))
-    if isinstance(value, (bool, int, float, complex)):
-        value = xp.full(where.shape, value, dtype=a.dtype, device=native_place(a))
-    value = xp.broadcast_to(xp.astype(value, a.dtype, copy=False), where.shape)
+    value = xp.asarray(value, dtype=a.dtype, device=native_place(a))
+    value = xp.broadcast_to(value, where.shape)
     if math.prod(where.shape) == 0:
         return a
     where, value = xp.reshape(where, (-1,)), xp.reshape(value, (-1,))

@@ -55,21 +55,17 @@ def _differentiate(
         from core.graph.debug import refuse_changed
 
         refuse_changed(f)
-    seen: Any = ()
-    if hooks:
-        seen = (
-            tuple([source.data for source in f._sources]),
-            tuple([as_array(g) for g in cotangents]),
-        )
+    data = tuple([source.data for source in f._sources])
+    given = tuple([as_array(g) for g in cotangents])
     with using_config("enable_backprop", walk.graph):
         for hook in hooks:
-            hook.backward_preprocess(f, *seen)
+            hook.backward_preprocess(f, data, given)
         if rules is not None:
             found = _by_rules(walk, f, rules, cotangents, indexes)
         else:
             found = _by_backward(walk, f, cotangents, indexes)
         for hook in hooks:
-            hook.backward_postprocess(f, *seen)
+            hook.backward_postprocess(f, data, given)
     if walk.state.debug:
         from core.graph.debug import refuse_nan
 

@@ -68,8 +68,7 @@ class History:
 
     @creator_node.setter
     def creator_node(self, function: GraphNode | None) -> None:
-        source = self.node._source if self._source is None else self._source
-        source.come_from(function)
+        (self._source or self.node._source).come_from(function)
 
     def set_creator_node(self, fnode: GraphNode | None) -> None:
         """Make the function node `fnode` the creator."""

@@ -61,8 +61,6 @@ class Namespace:
 
         @wraps(function)
         def placed(*args: Any, **kwargs: Any) -> Any:
-            if current_backend() is backend:
-                return function(*args, **kwargs)
             with using(backend):
                 return function(*args, **kwargs)
 

@@ -53,8 +53,6 @@ _OF_THE_NAMESPACE = {
     "xor": "bitwise_xor",
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
-}
-_COMPARISONS = {
     "eq": "equal",
     "ne": "not_equal",
     "lt": "less",
@@ -99,10 +97,9 @@ def _install() -> None:
     v.__setitem__ = lambda self, *item: array_api.functions.SetItem.assign(self, *item)
     for name, function in looked_up.items():
         setattr(v, f"__{name}__", _by_name(function))
-        setattr(v, f"__r{name}__", _by_name(function, reflected=True))
+        if hasattr(v, f"__r{name}__"):  # which comparisons lack
+            setattr(v, f"__r{name}__", _by_name(function, reflected=True))
     v.__invert__ = lambda self: namespace.bitwise_invert(self)
-    for name, function in _COMPARISONS.items():
-        setattr(v, f"__{name}__", _by_name(function))
     signatures = sys.modules.get("core.registry.signatures")
     if signatures:  # else nothing was shown yet
         signatures.show_again(Variable)

@@ -45,13 +45,13 @@ class _Code(Writer):
         self._named = named
         self._program = program
         backend = program.backend
-        self._foreign = backend is not host()
+        self._elsewhere = backend is not host()
         self.scope: dict[str, Any] = {
-            named[v]: backend.asarray(array) if self._foreign else array
+            named[v]: backend.asarray(array) if self._elsewhere else array
             for v, array in program.constants.items()
         }
         self._placed = ""
-        if self._foreign and len(backend.devices()) > 1:
+        if self._elsewhere and len(backend.devices()) > 1:
             self._placed = f", device={self._bound(backend.native_device())}"
         self.scope["copy"] = program.backend.copy
         self.scope["asarray"] = program.backend.asarray
@@ -70,7 +70,7 @@ class _Code(Writer):
     def _theirs(self, x: Any) -> Any:
         """What the library has for a dtype, or scalar, of the host's."""
         xp = host().xp
-        if not self._foreign:
+        if not self._elsewhere:
             return x
         if isinstance(x, xp.dtype) or (isinstance(x, type) and issubclass(x, xp.generic)):
             return self._program.backend.dtype(host().dtype_name(xp.dtype(x)))
@@ -98,7 +98,7 @@ class _Code(Writer):
         """The right-hand side, with functions for operators: they take half as long if small."""
         call, args = equation.call, equation.args
         function: Any = None
-        if self._foreign:
+        if self._elsewhere:
             return self._expression_of_others(equation)
         if call.kind == "operator" and call.name in _FUNCTIONS:
             function = getattr(self._program.backend.xp, _FUNCTIONS[call.name])
@@ -178,7 +178,7 @@ class _Code(Writer):
         call, args = equation.call, equation.args
         backend = self._program.backend
         rest = ", ".join(map(self.literal, args[1:]))
-        if call.name == "set_item" and self._foreign:
+        if call.name == "set_item" and self._elsewhere:
             line = f"{self._bound(backend.put)}({name}, {rest})"
         elif call.name == "set_item":
             line = f"{name}[{self.index(args[1])}] = {self.literal(args[2])}"
@@ -186,7 +186,7 @@ class _Code(Writer):
             method = self._bound(getattr(backend, call.name))
             line = f"{method}({name}, {rest})"
         elif (
-            not self._foreign
+            not self._elsewhere
             and call.name in _INTO
             and isinstance(args[1], Value)
             and not args[1].scalar
@@ -209,7 +209,7 @@ class _Code(Writer):
             memory, text = self._lives.memory_of(value), self._named[value]
             if memory in seen:
                 text = f"copy({text})"
-            if live and value.scalar and not self._foreign:
+            if live and value.scalar and not self._elsewhere:
                 text = f"asarray({text})"
             returned.append(text)
             if not live or i >= len(program.outputs):
