@@ -1,4 +1,4 @@
-"""What formulas of ops compute with on NumPy: the numpy module, with products in our threads."""
+"""What formulas of ops compute with on NumPy: the numpy module, with some of it in our threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import channels
 from backends.numpy_backend.products import matmul
+
+
+def total(x: Any, /, *, axis: Any = None, **options: Any) -> Any:
+    """`numpy.sum`; large ones over all axes but that of channels are divided among threads."""
+    if type(axis) is tuple and not options and compiler.available():
+        found = channels.total(x, axis)
+        if found is not None:
+            return found
+    return np.sum(x, axis=axis, **options)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
@@ -28,6 +39,6 @@ def _module(**replaced: Any) -> ModuleType:
     return made
 
 
-namespace = _module(matmul=matmul)
+namespace = _module(matmul=matmul, sum=total)
 few = _module()
 """The same for arrays of a few elements, whose products are NumPy's."""
