@@ -25,18 +25,19 @@ def __getattr__(name: str) -> Any:
     link: Any = getattr(links, name)
     if name not in _done and isinstance(link, type):
         _done.add(name)
+        if version_1() and name in _DEFAULTS_OF_VERSION_1:
+            cls: Any = link
+            cls.__init__ = _with_default(cls.__init__, *_DEFAULTS_OF_VERSION_1[name])
         for method in ("__init__", "__call__", "extract"):
             old = signatures().get(f"links.{name}.{method}")
             own = "forward" if method == "__call__" else method
             if old is not None:
                 setattr(link, own, accepting(getattr(link, own), old, skip=1))
-        if version_1() and name in _DEFAULTS_OF_VERSION_1:
-            cls: Any = link
-            cls.__init__ = _with_default(cls.__init__, *_DEFAULTS_OF_VERSION_1[name])
     return link
 
 
 _DEFAULTS_OF_VERSION_1: dict[str, tuple[str, Any]] = {
+    "BatchNormalization": ("initial_avg_var", 0),
     "LSTM": ("forget_bias_init", 0),
     "StatelessLSTM": ("forget_bias_init", 0),
     "ConvolutionND": ("nobias", True),
@@ -46,14 +47,14 @@ _DEFAULTS_OF_VERSION_1: dict[str, tuple[str, Any]] = {
 
 def _with_default(init: Any, name: str, value: Any) -> Any:
     @wraps(init)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def with_default(self: Any, *args: Any, **kwargs: Any) -> None:
         other = name == "nobias" and kwargs.get("initial_bias") is not None
         if other or not is_a_program(sys._getframe(1)):
             init(self, *args, **kwargs)
             return
         init(self, *args, **{name: value, **kwargs})
 
-    return __init__
+    return with_default
 
 
 def _gru() -> Any:

@@ -68,7 +68,12 @@ def accepting(function: Callable[..., Any], old: tuple[str, ...], skip: int = 0)
 
 
 def is_a_program(frame: Any) -> bool:
-    """Whether a call comes from a program, not from plugrad, which has today's positions."""
+    """Whether a call comes from a program, not from plugrad, which has today's positions.
+
+    What wraps a method here stands between.
+    """
+    while frame.f_code.co_name in ("accepted", "with_default"):
+        frame = frame.f_back
     caller = frame.f_globals.get("__name__", "")
     return caller.partition(".")[0] not in ("", "core", "plugins", "plugrad_chainer")
 

@@ -37,6 +37,7 @@ def test_the_mode_of_a_call():
     with chainer.using_config("train", False):
         assert (F.dropout(x, train=True).data == 0).any()
     bn = L.BatchNormalization(4)
+    bn.avg_var[...] = 1
     assert (bn(x, test=True).data == x / np.sqrt(1 + 2e-5).astype("f")).all()
     before = bn.avg_mean.copy()
     bn(x, test=False)
@@ -130,6 +131,7 @@ def test_later_versions_decide():
     assert type(F.split_axis(ones(2, 3), 1, 1)) is tuple
     assert len(chainer.Variable(ones(2, 3))) == 2
     assert (L.LSTM(3, 2).upward.b.data != 0).any()
+    assert (L.BatchNormalization(2).avg_var == 1).all()
     assert L.ConvolutionND(1, 2, 3, 3).b is not None
     assert L.GRU(2, 4)(ones(1, 2)).shape == (1, 4)
 
@@ -144,6 +146,8 @@ def test_version_1_decides():
     assert (L.LSTM(3, 2).upward.b.data == 0).all()
     assert L.ConvolutionND(1, 2, 3, 3).b is None
     assert L.ConvolutionND(1, 2, 3, 3, initial_bias=1.0).b is not None
+    assert (L.ConvolutionND(1, 2, 3, 3, 1, 0, None, 0.5).b.data == 0.5).all()  # by position
+    assert (L.BatchNormalization(2).avg_var == 0).all()
     gru = L.GRU(4, 2)
     assert gru(chainer.Variable(ones(1, 4)), ones(1, 2)).shape == (1, 4)
     assert (F.softmax(ones(2, 3), True, 0).data == 0.5).all()
