@@ -198,6 +198,33 @@ def test_evaluators_count_a_short_last_batch_like_a_full_one():
     assert float(means["main/mean"]) == 1.5
 
 
+def test_a_program_may_catch_what_a_file_lacks(tmp_path):
+    """As iterators do that have got a new attribute; without that, all is as it was before."""
+
+    class Own(L.Linear):
+        catches = True
+
+        def serialize(self, serializer):
+            super().serialize(serializer)
+            try:
+                self.count = serializer("count", self.count)
+            except KeyError:
+                if not self.catches:
+                    raise
+                self.count = -1
+
+    old, new = L.Linear(3, 2), Own(3, 2)
+    new.count = 0
+    serializers.save_npz(tmp_path / "old.npz", old)
+    serializers.load_npz(tmp_path / "old.npz", new)
+    assert new.count == -1 and (new.W.array == old.W.array).all()
+    new.W.array[...] = 5
+    Own.catches = False
+    with pytest.raises(KeyError, match="count"):
+        serializers.load_npz(tmp_path / "old.npz", new)
+    assert (new.W.array == 5).all()
+
+
 def test_devices_are_printed_as_they_are_asked_for():
     device = chainer.get_device("@numpy")
     assert f"{device}" == device.name == "@numpy" and chainer.get_device(str(device)) == device
