@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from backends.cuda_backend.launching import Kernels
 from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
+from backends.cuda_backend.products import Products
 from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
@@ -36,6 +37,7 @@ class CudaBackend(Backend):
         self.cupy = import_module("cupy")
         self.array_type = self.cupy.ndarray
         self.xp = Namespace(self.cupy, self._on, self._all_devices)
+        self.xp.matmul = Products(self.cupy).matmul
         self._compiler = Kernels(self.cupy)
         self.random = CudaRandom(self, self.cupy, self._compiler)
 

@@ -99,6 +99,7 @@ class Entries:
     in_recomputing: bool = False
     num_threads: int | None = None
     capture: bool = True
+    tf32: bool = False
 
 
 _OF_TYPE: dict[str, Flag | Choice | Count] = {

@@ -1,7 +1,9 @@
 """Kernels in CUDA C, computed on a CPU from their own text, and compiled for GPUs by NVRTC."""
 
 import shutil
+import sys
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import cuda_kernels
 import numpy as np
@@ -15,6 +17,7 @@ from backends.cuda_backend.fusion import CudaLoops
 from backends.cuda_backend.kernels import philox
 from backends.cuda_backend.kernels.source import OPTIONS
 from backends.cuda_backend.kernels.words import PRELUDE, STORED
+from backends.cuda_backend.products import Products
 from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.updates import Updates
 from core.arrays.backend import host
@@ -191,12 +194,19 @@ def test_what_no_loop_can_do_is_left_to_the_rule():
 # -- sums into places -----------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def sums():
+    kernels, sources = Kernels(), cuda_kernels.of_sums()
+    kernels.known = dict(zip(sources, compiled(sources), strict=True))
+    return kernels
+
+
 @on_cpu
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "int64", "complex64"])
 @pytest.mark.parametrize("most", [scatter.MOST, 2])
-def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, monkeypatch):
+def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, sums, monkeypatch):
     monkeypatch.setattr(scatter, "MOST", most)
-    kernels, dtype = Kernels(), host().dtype(dtype)
+    dtype = host().dtype(dtype)
     table = (9 * R.standard_normal((5, 4))).astype(dtype)
     for a in (table, table.T.copy().T, table[::2, 1:]):
         at = R.integers(-len(a), len(a), (3, 7))
@@ -206,18 +216,45 @@ def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, mo
             for given in (values, 2):
                 found, expected = a.copy("K"), a.copy("K")
                 name = host().dtype_name(dtype)
-                assert scatter.scatter_add(np, kernels, found, index, given, name) is found
+                assert scatter.scatter_add(np, sums, found, index, given, name) is found
                 np.add.at(expected, index, given)
                 assert found.tobytes() == expected.tobytes()
 
 
 @on_cpu
-def test_places_outside_of_a_table_are_passed_over():
+def test_places_outside_of_a_table_are_passed_over(sums):
     table = np.zeros((3, 2), "f")
-    scatter.scatter_add(
-        np, Kernels(), table, np.array([3, 1, -4, 1]), np.ones((4, 2), "f"), "float32"
-    )
+    scatter.scatter_add(np, sums, table, np.array([3, 1, -4, 1]), np.ones((4, 2), "f"), "float32")
     assert table.tolist() == [[0, 0], [2, 2], [0, 0]]
+
+
+# -- products -------------------------------------------------------------------------------------
+
+
+def test_stacks_of_bfloat16_matrices_are_multiplied_in_float32():
+    pytest.importorskip("ml_dtypes")
+    wide = R.standard_normal((2, 2, 3, 3), dtype="f")
+    a, b = wide.astype(host().dtype("bfloat16"))
+    product = Products(np).matmul(a, b)
+    assert product.dtype == a.dtype
+    exact = np.matmul(a.astype("f"), b.astype("f"))
+    np.testing.assert_array_equal(product, exact.astype(a.dtype))
+    np.testing.assert_array_equal(Products(np).matmul(wide[0], wide[1]), wide[0] @ wide[1])
+
+
+def test_cupy_is_told_of_tf32_when_the_setting_changes(monkeypatch):
+    told = []
+    of = SimpleNamespace(
+        COMPUTE_TYPE_TF32="tf32",
+        get_compute_type=lambda dtype: told[-1][1] if told else "first",
+        set_compute_type=lambda *what: told.append(what),
+    )
+    monkeypatch.setitem(sys.modules, "cupy._core._routines_linalg", of)
+    products, x, single = Products(np), np.ones((2, 2), "f"), np.dtype("f")
+    for tf32 in (False, True, True, False, False):
+        with core.using_config("tf32", tf32):
+            products.matmul(x, x)
+    assert told == [(single, "tf32"), (single, "first")]
 
 
 # -- random numbers -------------------------------------------------------------------------------

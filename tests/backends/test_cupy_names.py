@@ -225,3 +225,16 @@ def test_what_formulas_call_is_in_the_namespace():
             wrong.append(f"{where}: {said}")
     assert count > 800
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_says_how_exact_products_are_is_there():
+    from cupy._core import _routines_linalg as of
+
+    said = (ROOT / "backends/cuda_backend/products.py").read_text()
+    tree, asked = ast.parse(said), set()
+    for node, call in outermost(tree):
+        if ast.unparse(node.value) == "of":
+            asked.add(node.attr)
+            assert call is None or wrong_call(getattr(of, node.attr), call) is None
+    assert {"get_compute_type", "set_compute_type", "COMPUTE_TYPE_TF32"} == asked
+    assert all([hasattr(of, name) for name in asked])
