@@ -166,7 +166,10 @@ class CudaBackend(Backend):
         dtype = None if dtype is None else self.dtype(dtype)
         if isinstance(obj, self.array_type):
             obj = obj if device is None else self.to_device(obj, device)
-            return obj if dtype is None or dtype == obj.dtype else obj.astype(dtype)
+            if dtype is None or dtype == obj.dtype:
+                return obj
+            with self._on(obj.device):
+                return obj.astype(dtype)
         with self._on(self.as_device(device)):
             return self.cupy.asarray(obj, dtype=dtype)
 

@@ -312,6 +312,11 @@ class Backend(Fallbacks, ABC):
         """
         return None
 
+    def beside(self, array: AnyArray) -> AbstractContextManager[Any]:
+        """A context in which what is computed with an array is computed where it is."""
+        around = self.around(self.spec_device(array))
+        return nullcontext() if around is None else around()
+
     def overflowing(self) -> AbstractContextManager[Any]:
         """A context in which overflow and NaN are no news: the library does not warn of them."""
         return nullcontext()

@@ -6,6 +6,7 @@ All three check what they are given and send the one walk over the graph, core.g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import Any
 
@@ -64,7 +65,28 @@ def backward_from(
     gradients: dict[Source, Any] | None = None,
 ) -> None:
     """What `Variable.backward` does, from several variables at once."""
-    graph = enable_double_backprop
+    with _beside(outputs):
+        _backward(outputs, retain_grad, enable_double_backprop, loss_scale, free_graph, gradients)
+
+
+def _beside(outputs: Sequence[Variable]) -> AbstractContextManager[Any]:
+    """Where sums of gradients are computed: on the device of the first output."""
+    spec = outputs[0]._spec if outputs else None
+    around = None if spec is None else spec.backend.around(spec.device)
+    return _ANYWHERE if around is None else around()
+
+
+_ANYWHERE = nullcontext()
+
+
+def _backward(
+    outputs: Sequence[Variable],
+    retain_grad: bool,
+    graph: bool,
+    loss_scale: float | None,
+    free_graph: bool,
+    gradients: dict[Source, Any] | None,
+) -> None:
     roots = []
     for y in outputs:
         source = y._source
@@ -169,7 +191,7 @@ def grad(
         if y._source in depending
     ]
     gradients: dict[Source, Any] = {}
-    with using_config("enable_backprop", graph):
+    with using_config("enable_backprop", graph), _beside(outputs):
         if roots:
             walk = Walk(
                 roots,

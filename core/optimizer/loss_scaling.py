@@ -56,8 +56,13 @@ class LossScaling:
             if parameter.grad is not None:
                 xp = parameter.xp
                 found = finite.setdefault(parameter.device, [])
-                found.append(xp.all(xp.isfinite(parameter.grad)))
-        return not all([bool(each.xp.all(each.xp.stack(xs))) for each, xs in finite.items()])
+                with parameter.backend.beside(parameter.grad):
+                    found.append(xp.all(xp.isfinite(parameter.grad)))
+        for device, each in finite.items():
+            with device.backend.beside(each[0]):
+                if not bool(device.xp.all(device.xp.stack(each))):
+                    return True
+        return False
 
     def is_safe_to_update(self) -> bool:
         """Whether the step can be made: without loss scaling always, otherwise if all is finite."""

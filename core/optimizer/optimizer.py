@@ -133,7 +133,8 @@ class Optimizer(LossScaling, KnownAttributes):
             hook(self)
             return
         for rule, parameter in self.working():
-            hook(rule, parameter)
+            with parameter.backend.beside(parameter.array):
+                hook(rule, parameter)
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and parameters of the step, for hooks: those that have a gradient."""

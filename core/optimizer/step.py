@@ -57,7 +57,8 @@ class Step:
             if work is not self.parameter:
                 grad = cast(work.backend, grad, "float32")
         if loss_scale is not None:
-            grad = work.xp.asarray(grad * (1.0 / loss_scale))
+            with work.backend.beside(grad):
+                grad = work.xp.asarray(grad * (1.0 / loss_scale))
         rule.check(work)
         if work is not self.parameter or grad is not self.grad:
             work.grad = grad

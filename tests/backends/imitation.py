@@ -54,8 +54,31 @@ class Stream:
         pass
 
 
+def plain(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, ndarray) else x
+
+
+strays: list[str] = []
+"""What has been computed while another GPU was current than that of the arrays."""
+
+
 class ndarray(np.ndarray):
     _gpu: int
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        gpus = [x._gpu for x in inputs if isinstance(x, ndarray)]
+        if gpus and {*gpus} != {_current[-1]}:
+            strays.append(ufunc.__name__)
+        out = kwargs.pop("out", None)
+        if out is not None:
+            kwargs["out"] = tuple(map(plain, out))
+        found = getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+        if out is not None:
+            return out[0]
+        if isinstance(found, np.ndarray):
+            found = found.view(ndarray)
+            found._gpu = gpus[0] if gpus else _current[-1]
+        return found
 
     def __array_finalize__(self, source: Any) -> None:
         self._gpu = getattr(source, "_gpu", _current[-1])

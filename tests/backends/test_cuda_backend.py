@@ -27,7 +27,7 @@ from core.errors import BackendError, BackendUnavailable
 sys.path.insert(0, str(Path(__file__).parent))
 
 from cuda_on_cpu import Kernels
-from imitation import Device, Imitation, ndarray
+from imitation import Device, Imitation, ndarray, strays
 
 ROOT = Path(__file__).resolve().parents[2]
 ABSENT = presence.missing()
@@ -341,6 +341,30 @@ def test_one_device_is_always_current(cupy: Imitation) -> None:
     cupy.count = 1
     backend = CudaBackend()
     assert backend.around(0) is None
+
+
+@on_cpu
+@pytest.mark.parametrize("rule", ["SGD", "LAMB"])  # with a kernel for all parameters, and without
+def test_a_step_on_a_gpu_that_is_not_current_computes_there(gpu: CudaBackend, rule: str) -> None:
+    model = core.Sequential(L.Linear(3, 4), F.tanh, L.Linear(4, 3)).to_device("cuda:1")
+    optimizer = getattr(core.optimizers, rule)().setup(model)
+    for hook in (
+        core.optimizer_hooks.GradientClipping(0.1),
+        core.optimizer_hooks.WeightDecay(0.1),
+        core.optimizer_hooks.GradientLARS(),
+        core.optimizer_hooks.GradientHardClipping(-1, 1),
+    ):
+        optimizer.add_hook(hook)
+    optimizer.set_loss_scale(8.0)
+    x = core.get_device("cuda:1").send(np.ones((2, 3), np.float32))
+
+    def lossfun() -> Any:
+        return F.sum(model(model(x)) ** 2)  # each parameter twice
+
+    optimizer.update(lossfun)
+    strays.clear()
+    optimizer.update(lossfun)
+    assert strays == []
 
 
 def test_copies_between_devices_are_differentiable(gpu: CudaBackend) -> None:

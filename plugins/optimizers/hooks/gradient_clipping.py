@@ -61,9 +61,12 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     def _scale_on_device(self, params: list[Parameter], norm: AnyArray) -> None:
         """The same by a rate that the host never sees; it is 1 where nothing is to be clipped."""
-        xp = of(norm).xp
-        ones = xp.ones_like(norm)
-        above = (norm > self.threshold) & (norm < math.inf)
-        rate = xp.where(above, self.threshold / xp.where(above, norm, ones), ones)
+        home = of(norm)
+        xp = home.xp
+        with home.beside(norm):
+            ones = xp.ones_like(norm)
+            above = (norm > self.threshold) & (norm < math.inf)
+            rate = xp.where(above, self.threshold / xp.where(above, norm, ones), ones)
         for param in params:
-            param.grad *= param.xp.astype(param.device.send(rate), param.dtype, copy=False)
+            with param.backend.beside(param.grad):
+                param.grad *= param.xp.astype(param.device.send(rate), param.dtype, copy=False)

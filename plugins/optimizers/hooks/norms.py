@@ -50,8 +50,9 @@ def joint_norm(squares: list[Any]) -> Any:
     if home is backend.host():
         return math.sqrt(math.fsum(map(float, squares)))
     device = home.device_of(arrays[0])
-    wide = [_wide(home, device.send(x)) for x in squares]
-    return home.xp.sqrt(home.xp.sum(home.xp.stack(wide)))
+    with home.beside(arrays[0]):
+        wide = [_wide(home, device.send(x)) for x in squares]
+        return home.xp.sqrt(home.xp.sum(home.xp.stack(wide)))
 
 
 def _wide(home: Any, x: Any) -> Any:
