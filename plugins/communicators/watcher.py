@@ -22,8 +22,9 @@ from contextlib import suppress
 LEAVING, ENDING = b".", b"!"
 """What a rank says last: at the end of its program, and where it ends the job, having told why."""
 
-_COMING, _GOING = 60.0, 5.0
-"""Seconds for all ranks to come, and for the others to go after one is lost."""
+_COMING, _GOING, _NEWS = 60.0, 5.0, 0.1
+"""Seconds for all ranks to come, for the others to go after one is lost, and to hear of one that
+was lost before another rank has told an error and is about to end the job."""
 
 
 def watch(server: socket.socket, count: int) -> None:
@@ -31,12 +32,14 @@ def watch(server: socket.socket, count: int) -> None:
     selector = selectors.DefaultSelector()
     selector.register(server, selectors.EVENT_READ)
     said: dict[socket.socket, bytes] = {}  # process, name, and what came last
-    until, is_lost = time.monotonic() + _COMING, False
+    until, is_lost, is_ending = time.monotonic() + _COMING, False, False
     while said or count:
         left = None if until == float("inf") else max(0.0, until - time.monotonic())
         ready = selector.select(left)
         if not ready and is_lost:
             break
+        if not ready and is_ending:
+            return  # what follows is no news
         if not ready:  # those that have not come by now do not
             count, until = 0, float("inf")
         lost = []
@@ -55,9 +58,9 @@ def watch(server: socket.socket, count: int) -> None:
                     continue
             selector.unregister(connection)
             words = said.pop(connection)
-            if words.endswith(ENDING):
-                return  # what follows is no news
-            if not words.endswith(LEAVING):
+            if words.endswith(ENDING) and not is_lost:  # perhaps since another rank is lost
+                is_ending, count, until = True, 0, time.monotonic() + _NEWS
+            elif not words.endswith(LEAVING):
                 lost.append(words)
         if lost and not is_lost:
             is_lost, count, until = True, 0, time.monotonic() + _GOING
