@@ -19,7 +19,7 @@ def register_exporters() -> dict[str, str]:
     return {
         f"plugins.functions.{operation}": f"{__name__}.{translation}"
         for operation, translation in _OPERATORS.items()
-    }
+    } | {f"{__name__}.recurrent:GRUSteps": f"{__name__}.recurrent:gru"}
 
 
 _OPERATORS = {

@@ -14,6 +14,7 @@ from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
 from plugins.export.batch import followed
 from plugins.export.graph import Graph
+from plugins.export.recurrent import whole_sequences
 from plugins.export.words import WORDS
 from plugins.extras import need
 from plugins.serializers.atomic import replacing
@@ -190,7 +191,8 @@ class _Writing:
         used.update(dict.fromkeys(self.program.outputs, len(self.program.equations)))
         found: dict[int, tuple[Applied, Any]] = {}
         end = 0
-        for call in sorted(applied, key=lambda a: (a.first, -a.end)):
+        calls = [*applied, *whole_sequences(applied)]
+        for call in sorted(calls, key=lambda a: (a.first, -a.end)):
             cls = type(call.function)
             name = f"{cls.__module__}:{cls.__qualname__}"
             if call.first < end or call.first == call.end or name not in named:

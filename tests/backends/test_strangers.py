@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
 from all_ops import CHECKED, KINDS, REFERENCES
 from unchanging import UnchangingBackend
@@ -146,3 +147,17 @@ def test_hooks_change_gradients_that_cannot_be_changed(name, stranger):
                 found[-1] += core.backend.to_host(x.array).tolist()
     assert found[0] == pytest.approx(found[1], rel=1e-12)
     assert found[0] != [0.75, -0.125]
+
+
+def test_memory_is_shared_with_others(stranger):
+    """By DLPack, both ways, for Variables and parameters; what never changes copies what comes."""
+    owner = core.backend.get(stranger)
+    for make in (lambda a: core.Variable(a, requires_grad=False), core.Parameter):
+        x = make(owner.asarray(np.arange(3.0)))
+        with core.no_backprop_mode():
+            there = np.from_dlpack(x)
+        back = x.__array_namespace__().from_dlpack(there)
+        assert back.backend is owner and back.requires_grad is False
+        again = np.from_dlpack(back)
+        np.testing.assert_array_equal(again, there)
+        assert stranger == "unchanging" or again.ctypes.data == there.ctypes.data

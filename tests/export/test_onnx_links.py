@@ -172,6 +172,47 @@ def test_a_recurrent_model():
     assert [n.op_type for n in message.graph.node].count("LSTM") == 4
 
 
+@pytest.mark.parametrize(
+    "link, lengths, count",
+    [
+        (L.NStepGRU(2, 3, 4, 0.0), [5, 5], 2),
+        (L.NStepBiGRU(1, 3, 4, 0.0), [5, 5], 2),
+        (L.NStepGRU(1, 3, 4, 0.0), [4, 2, 2], 2),  # where sequences end, another one begins
+        (L.NStepBiLSTM(1, 3, 4, 0.0), [5, 5], 2),
+    ],
+)
+def test_layers_of_steps_are_one_node(link, lengths, count):
+    rng = np.random.default_rng(0)
+    xs = tuple([rng.normal(size=(n, 3)).astype("f") for n in lengths])
+    kind = "LSTM" if "LSTM" in type(link).__name__ else "GRU"
+    states = (None, None) if kind == "LSTM" else (None,)
+    for parameter in link.params():
+        parameter.array[...] = rng.normal(size=parameter.shape)
+
+    def run(*xs):
+        *last, ys = link(*states, list(xs))
+        return *last, *ys
+
+    with core.using_config("train", False), core.no_backprop_mode():
+        message = exported(run, xs, batch=None)
+        compare(message, xs, [y.array for y in run(*xs)])
+    assert [n.op_type for n in message.graph.node].count(kind) == count
+
+
+def test_steps_with_something_between_stay_apart():
+    link = L.NStepGRU(1, 3, 4, 0.0)
+
+    def run(x):
+        h, _ = link(None, [x[0]])
+        return link(F.tanh(h), [x[1]])[0]
+
+    x = np.random.default_rng(0).normal(size=(2, 1, 3)).astype("f")
+    with core.using_config("train", False), core.no_backprop_mode():
+        message = exported(run, x, batch=None)
+        compare(message, [x], [run(x).array])
+    assert [n.op_type for n in message.graph.node].count("GRU") == 2
+
+
 def test_the_transformer_example():
     path = ROOT / "examples" / "topics" / "train_transformer.py"
     spec = importlib.util.spec_from_file_location("transformer_example", path)
