@@ -29,7 +29,7 @@ def test_there_are_three_versions():
 
 
 def test_a_training_goes_on(pickled):
-    (saved, x, words, losses), _ = pickled
+    (saved, x, words, losses), *_ = pickled
     optimizer = pickle.loads(saved)
     model = optimizer.target
     assert type(model).__name__ == "Net" and model.note == {"seen": [1, 2]} and optimizer.t == 2
@@ -43,7 +43,7 @@ def test_a_training_goes_on(pickled):
 
 
 def test_links_give_what_they_gave(pickled):
-    _, links = pickled
+    _, links, _ = pickled
     for name, (saved, inputs, y) in links.items():
         if name == "refused":
             with pytest.raises(pickle.UnpicklingError, match=r"Deformable.*load_pickled\(file"):
@@ -69,11 +69,20 @@ def test_layers_of_rnns_are_those_of_here(pickled):
 def test_links_of_a_sequential_have_chainers_numbers():
     """The first, and then the others backwards, in files too."""
     with lzma.open(FILES["7.8.1"]) as file:
-        _, links = pickle.load(file)
+        _, links, _ = pickle.load(file)
     theirs = pickle.loads(links["layers"][0])
     ours = chainer.Sequential(*theirs)
     assert [ours.index(child) for child in theirs.children()] == [0, 3, 2]
     assert [child.name for child in ours.children()] == ["0", "1", "2"]
+
+
+def test_the_first_rate_of_adabound_is_kept():
+    with lzma.open(FILES["7.8.1"]) as file:
+        *_, (saved, W) = pickle.load(file)
+    optimizer = pickle.loads(saved)
+    optimizer.alpha *= 0.5
+    optimizer.update(lambda: F.sum(optimizer.target(np.ones((1, 3), "f")) ** 2))
+    np.testing.assert_allclose(optimizer.target.W.array, W, rtol=1e-6)
 
 
 def test_what_version_1_pickled_as_functions_is_refused():

@@ -269,6 +269,9 @@ def _take_optimizer(self: Any, state: dict[str, Any]) -> None:
         self.add_hook(hook, name, timing)
 
 
+_FIRST_RATE = "initial_alpha"  # which AdaBound's rules have as an attribute in Chainer
+
+
 def _go_on(rule: Any, before: Any, of_version_1: Any, optimizer: Any) -> None:
     """Let a rule go on where the pickled one was."""
     if before is None:
@@ -282,7 +285,7 @@ def _go_on(rule: Any, before: Any, of_version_1: Any, optimizer: Any) -> None:
         rule._use_fp32_update = before._use_fp32_update
     if kept is None or not rule.t:
         return
-    if set(kept) != set(type(rule).state_names):
+    if set(kept) - {_FIRST_RATE} != set(type(rule).state_names):
         raise UnpicklingError(
             f"{type(optimizer).__name__}: the pickle has {', '.join(sorted(kept)) or 'nothing'} "
             f"for a parameter, where {', '.join(sorted(type(rule).state_names))} are needed. Save "
@@ -300,6 +303,8 @@ def _take_rule(self: Any, state: dict[str, Any]) -> None:
     self.hyperparam = state["hyperparam"]
     self.t, self.enabled, self._state = state["t"], state["enabled"], state["_state"]
     self._use_fp32_update = state.get("_use_fp32_update", False)
+    if _FIRST_RATE in state and self._state is not None:
+        self._state = {**self._state, _FIRST_RATE: state[_FIRST_RATE]}
     if state.get("_fp32_param") is not None:
         raise UnpicklingError(
             f"{type(self).__name__}: masters of float32 are not read from pickles. Save the "

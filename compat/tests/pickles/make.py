@@ -85,9 +85,23 @@ def links():
     return found
 
 
+def bounded():
+    """AdaBound after a step, and the weights after another one at half the rate."""
+    if not hasattr(chainer.optimizers, "AdaBound"):
+        return None
+    link = L.Linear(3, 2)
+    optimizer = chainer.optimizers.AdaBound()
+    optimizer.setup(link)
+    optimizer.update(lambda: F.sum(link(np.ones((1, 3), "f")) ** 2))
+    saved = pickle.dumps(optimizer, PROTOCOL)
+    optimizer.alpha *= 0.5
+    optimizer.update(lambda: F.sum(link(np.ones((1, 3), "f")) ** 2))
+    return saved, link.W.array
+
+
 def twice():
     return L.Linear(3, 3), L.Linear(3, 3)
 
 
 with lzma.open(sys.argv[1], "wb") as file:
-    pickle.dump((training(), links()), file, PROTOCOL)
+    pickle.dump((training(), links(), bounded()), file, PROTOCOL)
