@@ -249,7 +249,7 @@ class Communicator(NeedsInit, ABC):
         single = not isinstance(data, (tuple, list))
         arrays = [data] if single else list(data)
         for each in arrays:
-            _hosted("allreduce", each[:0] if getattr(each, "ndim", 0) else each)
+            _hosted("allreduce", each[:0, ...] if getattr(each, "ndim", 0) else each)
         self.compare("allreduce", [_shown(array) for array in arrays])
         found = []
         for array in arrays:

@@ -16,9 +16,10 @@ from core import communicators, optimizers
 
 TESTS = Path(__file__).parents[2]
 name = sys.argv[1]
-if name == "unchanging":
+if name in ("unchanging", "strict"):
     sys.path.insert(0, str(TESTS))
-    core.backend.register(import_module("unchanging").UnchangingBackend())
+    module = {"unchanging": "unchanging", "strict": "strict_backend"}[name]
+    core.backend.register(getattr(import_module(module), f"{name.title()}Backend")())
 elif name not in core.backend.names():
     sys.path.insert(0, str(TESTS.parent / "examples" / f"plugin_{name}"))
     backend = import_module(f"plugrad_{name}.backend")
