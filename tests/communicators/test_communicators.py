@@ -105,9 +105,8 @@ def test_nccl_says_what_it_lacks():
         create_communicator("nccl")
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_what_nccl_is_asked_for_makes_the_sums(default_ranks, count):
-    assert f"stood in {count}" in default_ranks.run(count, "nccl_stand_in")
+def test_what_nccl_is_asked_for_makes_the_sums(default_ranks):
+    assert "stood in 3" in default_ranks.run(3, "nccl_stand_in")
 
 
 def test_without_mpi4py_everything_imports_and_says_what_to_install():
