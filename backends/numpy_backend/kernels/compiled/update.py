@@ -121,7 +121,7 @@ def _owner(array: Array) -> Any:
 
 def _run(loop: Compiled, sets: list[tuple[Array, ...]], numbers: tuple[float, ...]) -> None:
     """Run a loop over all arrays, in as many threads as there are parts for."""
-    flat = [[a.reshape(-1) if type(a) is np.ndarray else _flat(a) for a in s] for s in sets]
+    flat = [[a.ravel() if type(a) is np.ndarray else _flat(a) for a in s] for s in sets]
     sizes = [arrays[0].size for arrays in flat]
     total = sum(sizes)
     least = max(LEAST, total // (PARTS * num_threads()))  # to pack a part takes time, too
