@@ -276,6 +276,7 @@ class Captured:
             raise
         places.refuse_chained(program.places)
         places.refuse_others(program.places)
+        around.compare_elements([place.read() for place in program.places])
         first = program
         if final and self.fuse:
             began = time.perf_counter()

@@ -1,0 +1,254 @@
+"""What a function can read from outside: names, objects and lists behind them, arrays."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from core.arrays.backend import host
+from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
+from core.link import Link
+from core.optimizer import Optimizer
+from core.tracing.leaving import PLAIN
+from core.tracing.places import names_in, roots
+
+MOST = 10_000
+"""So many objects and entries can be looked at before each replay."""
+
+
+class Name(NamedTuple):
+    """A name from outside: a key of a dict, or an attribute of another object."""
+
+    label: str
+    where: Any
+    key: str
+
+    def read_as(self, where: str) -> str:
+        """The text that reads it, of a name for `where`."""
+        if type(self.where) is dict:
+            return f"{where}.get({self.key!r})"
+        if isinstance(self.where, CellType):
+            return f"{where}.cell_contents"
+        return f"getattr({where}, {self.key!r}, None)"
+
+    def read(self) -> Any:
+        """What it stands for; None for nothing."""
+        if type(self.where) is dict:
+            return self.where.get(self.key)
+        try:
+            return getattr(self.where, self.key, None)
+        except ValueError:  # a cell that is not filled yet
+            return None
+
+    def write(self, x: Any) -> None:
+        """Let it stand for something."""
+        if type(self.where) is dict:
+            self.where[self.key] = x
+        else:
+            setattr(self.where, self.key, x)
+
+
+class Reached:
+    """What a function can read from outside, by the names in its code and that of what it calls.
+
+    Functions of the user's own are followed into their closures, globals and defaults; lists,
+    tuples, dicts and sets into their entries; objects, classes and modules into those attributes
+    that some function among them names.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.names: list[Name] = []
+        self.containers: list[tuple[str, Any]] = []
+        self.arrays: list[tuple[str, Any]] = []
+        self._count = 0
+        self._kept: list[Any] = []  # for what is known by its id must not go
+        self._seen: set[Any] = set()
+        self._used: set[str] = set()
+        self._owners: list[tuple[str, Any]] = []
+        self._waiting: list[tuple[str, Any]] = []
+        self._file = getattr(_inner(function), "__globals__", None)
+        self._reach("the step", function)
+        for each in roots(function):
+            owner = each if isinstance(each, Link) else each.target
+            for path, link in () if owner is None else owner.namedlinks():
+                self._reach(path, link)
+        self._follow()
+
+    def _follow(self) -> None:
+        looked: tuple[int, int] | None = None
+        while looked != (len(self._owners), len(self._used)):
+            looked = len(self._owners), len(self._used)
+            for label, owner in self._owners.copy():
+                for name in sorted(self._used):
+                    self._attribute(label, owner, name)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        while self._waiting:
+            label, x = self._waiting.pop()
+            self._count += len(x) + 1 if isinstance(x, _CONTAINERS) else 1
+            if self._count > MOST:
+                raise TraceError(
+                    f"capture: {label}, with other names from outside, holds more than {MOST:,} "
+                    "objects, which cannot be looked at before each replay. Give what the step "
+                    "needs of them as arguments, or names of their own."
+                )
+            self._expand(label, x)
+
+    def _reach(self, label: str, x: Any) -> None:
+        if isinstance(x, (*PLAIN, host().xp.generic)) or id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        self._kept.append(x)
+        self._waiting.append((label, x))
+
+    def _name(self, label: str, where: Any, key: str) -> None:
+        name = Name(label, where, key)
+        self.names.append(name)
+        self._reach(label, name.read())
+
+    def _expand(self, label: str, x: Any) -> None:
+        if isinstance(x, _CONTAINERS):
+            if not isinstance(x, (tuple, frozenset)):
+                self.containers.append((label, x))
+            for part in parts_of(x):
+                self._reach(label, part)
+        elif isinstance(x, FunctionType):
+            if x.__globals__ is self._file or _is_own(x.__code__.co_filename, x.__module__):
+                self._function(x)
+        elif isinstance(x, Link):
+            self._link(label, x)
+        elif isinstance(x, Variable):
+            return
+        elif is_array(x):
+            self.arrays.append((label, x))
+        elif isinstance(x, (type, ModuleType)):
+            if _is_own_module(x if isinstance(x, ModuleType) else sys.modules.get(x.__module__)):
+                self._owners.append((x.__name__, x))
+        else:
+            self._object(x)
+
+    def _function(self, function: FunctionType) -> None:
+        scope, used = function.__globals__, set(names_in(function.__code__))
+        texts = _texts(function.__code__)
+        self._used |= used | (texts if used & _BY_TEXT else set())
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
+            self._name(name, cell, "cell_contents")
+        for name in sorted(used | (texts if "globals" in used else set())):
+            if name in scope and (id(scope), name) not in self._seen:
+                self._seen.add((id(scope), name))
+                if isinstance(scope[name], ModuleType):
+                    self._reach(name, scope[name])
+                else:
+                    self._name(name, scope, name)
+        for key in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, key):
+                self._name(f"{function.__name__}.{key}", function, key)
+        self._owners.append((function.__name__, function))
+
+    def _link(self, label: str, link: Link) -> None:
+        """Its attributes; what they stand for is compared by the recording."""
+        own = _is_own_module(sys.modules.get(type(link).__module__))
+        forward = getattr(type(link), "forward", None)
+        if isinstance(forward, FunctionType):
+            self._reach(label, forward)
+        for name, x in vars(link).items():
+            if name in link._params or name in link._persistent or is_array(x):
+                continue
+            compared = type(x) in (list, dict, set) and (name in _OF_LINKS or not own)
+            for part in parts_of(x) if compared else [x]:
+                self._reach(f"{label.rstrip('/')}/{name}", part)
+        self._owners.append((label, link))
+
+    def _object(self, x: Any) -> None:
+        for key in ("__wrapped__", "func", "__func__", "__self__", "args", "keywords"):
+            if not isinstance(x, Optimizer):
+                self._reach(type(x).__name__, getattr(x, key, None))
+        for key in _IMPLICIT:
+            function = _common(type(x), key)
+            if isinstance(function, FunctionType):
+                self._reach(key, function)
+        self._owners.append((type(x).__name__, x))
+
+    def _attribute(self, label: str, owner: Any, name: str) -> None:
+        if (id(owner), name) in self._seen:
+            return
+        self._seen.add((id(owner), name))
+        own = getattr(owner, "__dict__", {})
+        common = _common(owner if isinstance(owner, type) else type(owner), name)
+        inner = getattr(common, "fget", getattr(common, "__func__", common))
+        if isinstance(owner, Optimizer):  # its rates
+            if type(getattr(owner, name, None)) in PLAIN[:-1]:
+                self.names.append(Name(f"{type(owner).__name__}.{name}", owner, name))
+        elif isinstance(owner, Link) and name in own:
+            return
+        elif isinstance(inner, FunctionType) and name not in (
+            () if isinstance(owner, type) else own
+        ):
+            self._reach(name, inner)
+        elif name in own or (common is not _NOTHING and _is_value(common)):
+            self._name(f"{label}.{name}", owner, name)
+
+
+_NOTHING = object()
+_OF_LINKS = ("_params", "_persistent", "_children", "_layers", "_set_in_scope")
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_IMPLICIT = (
+    *("__call__", "__getattr__", "__getattribute__", "__getitem__", "__len__", "__iter__"),
+    *("__contains__", "__bool__", "__int__", "__float__", "__index__", "__enter__", "__next__"),
+)
+"""Methods that code calls without their names."""
+
+_BY_TEXT = {"getattr", "vars", "__dict__", "attrgetter", "globals"}
+_LIBRARY = os.path.dirname(os.__file__)
+
+
+def _is_value(x: Any) -> bool:
+    """Whether a class has it for its instances to read: a number, a list, a slot."""
+    return type(x).__name__ == "member_descriptor" or not hasattr(type(x), "__get__")
+
+
+def _inner(function: Any) -> Any:
+    """The function of a partial, a method, or a wrapper."""
+    for key in ("__wrapped__", "func", "__func__"):
+        inner = getattr(function, key, None)
+        if inner is not None:
+            return _inner(inner)
+    return function if isinstance(function, FunctionType) else _common(type(function), "__call__")
+
+
+def _common(of: type, name: str) -> Any:
+    """What a class has by a name, as it stands there."""
+    for each in of.__mro__:
+        if name in each.__dict__:
+            return each.__dict__[name]
+    return _NOTHING
+
+
+def _texts(code: CodeType) -> set[str]:
+    """The texts in a function that could be names."""
+    found = {x for x in code.co_consts if isinstance(x, str) and x.isidentifier()}
+    return found.union(*[_texts(x) for x in code.co_consts if isinstance(x, CodeType)])
+
+
+def _is_own(file: str | None, module: str | None) -> bool:
+    """Whether a file is the user's own: of no package that is installed."""
+    if (module or "").partition(".")[0] in ("core", "plugins", *sys.stdlib_module_names):
+        return module == "__main__"
+    return not file or not ("site-packages" in file or file.startswith((_LIBRARY, "<frozen")))
+
+
+def _is_own_module(module: ModuleType | None) -> bool:
+    return module is not None and _is_own(getattr(module, "__file__", None), module.__name__)
+
+
+def parts_of(x: Any) -> list[Any]:
+    """What a list, tuple, set or dict holds, with the keys."""
+    return [*x, *x.values()] if isinstance(x, dict) else list(x)

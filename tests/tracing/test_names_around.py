@@ -1,0 +1,204 @@
+"""Captured steps follow what they read from outside, wherever it stands."""
+
+import functools
+from collections import deque
+from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import core
+
+X = np.ones(3, "f")
+
+
+@dataclass
+class Settings:
+    """An object of numbers."""
+
+    rate: float = 2.0
+    rates: list = field(default_factory=lambda: [[2.0]])
+
+    @property
+    def doubled(self):
+        return 2 * self.rate
+
+    def __getitem__(self, i):
+        return self.rate
+
+
+class Slotted:
+    __slots__ = ("rate",)
+
+    def __init__(self):
+        self.rate = 2.0
+
+
+class Common:
+    """Numbers of a class."""
+
+    rate = 2.0
+    rates = (2.0,)
+
+
+def rate_of(x):
+    return x.rate
+
+
+def put(at, new):
+    """What puts something to a place in lists and dicts."""
+    return lambda held: functools.reduce(lambda x, i: x[i], at[:-1], held).__setitem__(at[-1], new)
+
+
+def setting(of=lambda held: held):
+    return lambda held: setattr(of(held), "rate", 3.0)
+
+
+def settings_of_a_module():
+    made = ModuleType("settings_of_a_module")
+    made.rate = 2.0
+    return made
+
+
+def calling(held):
+    return [lambda: held.rate]
+
+
+HELD = {  # what is held, how a step reads it, how it changes
+    "a list within many": (
+        lambda: [[[[[[2.0]]]]]],
+        lambda h: h[0][0][0][0][0][0],
+        put([0] * 6, 3.0),
+    ),
+    "a long list": (lambda: [2.0] * 40, sum, put([17], 3.0)),
+    "the sign of zero": (lambda: [0.0], lambda h: np.copysign(1, h[0]), put([0], -0.0)),
+    "a list of a long dict": (
+        lambda: dict.fromkeys(range(30), [2.0]),
+        lambda h: h[7][0],
+        put([7, 0], 3.0),
+    ),
+    "a list of a tuple": (lambda: ([2.0],), lambda h: h[0][0], put([0, 0], 3.0)),
+    "a set": (lambda: {1, 2}, sum, lambda h: h.add(7)),
+    "a deque": (lambda: deque([2.0]), lambda h: h[0], put([0], 3.0)),
+    "an object of a list": (lambda: [Settings()], lambda h: h[0].rate, setting(lambda h: h[0])),
+    "an object of a tuple": (lambda: (Settings(),), lambda h: h[0].rate, setting(lambda h: h[0])),
+    "an object of an object": (
+        lambda: SimpleNamespace(of=SimpleNamespace(rate=2.0)),
+        lambda h: h.of.rate,
+        setting(lambda h: h.of),
+    ),
+    "a list of an object": (
+        lambda: {"a": Settings()},
+        lambda h: h["a"].rates[0][0],
+        lambda h: put([0, 0], 3.0)(h["a"].rates),
+    ),
+    "slots": (lambda: Slotted(), lambda h: h.rate, setting()),
+    "a property": (lambda: Settings(), lambda h: h.doubled, setting()),
+    "an item": (lambda: Settings(), lambda h: h[0], setting()),
+    "a text": (lambda: Settings(), lambda h: getattr(h, "rate"), setting()),  # noqa: B009
+    "another function": (lambda: Settings(), rate_of, setting()),
+    "a class": (lambda: type("Own", (Common,), {}), lambda h: h.rate, setting()),
+    "a class of an object": (
+        lambda: type("Own", (Common,), {"rates": [2.0]})(),
+        lambda h: h.rates[0],
+        lambda h: put([0], 3.0)(h.rates),
+    ),
+    "a module": (lambda: settings_of_a_module(), lambda h: h.rate, setting()),
+    "a function of a list": (
+        lambda: [settings := Settings(), *calling(settings)],
+        lambda h: h[1](),
+        setting(lambda h: h[0]),
+    ),
+    "an element": (lambda: np.array([2.0], "f"), lambda h: h[0], put([0], 3.0)),
+    "an element of a list": (
+        lambda: [[np.array([2.0], "f")]],
+        lambda h: float(h[0][0][0]),
+        put([0, 0, 0], 3),
+    ),
+    "a sum of NumPy's": (lambda: np.ones(3, "f"), np.sum, put([0], 3.0)),
+}
+
+
+BY_ITSELF = ("an element", "a sum of NumPy's")
+
+
+def of_a_closure(held, read):
+    return lambda x: x * read(held)
+
+
+def of_a_default(held, read):
+    def step(x, settings=held, *, of=read):
+        return x * of(settings)
+
+    return step
+
+
+def of_a_default_of_another(held, read):
+    settings = of_a_default(held, read)
+    return lambda x: settings(x)
+
+
+def of_a_partial(held, read):
+    return functools.partial(lambda settings, x: x * read(settings), held)
+
+
+def of_a_link(held, read):
+    class Reading(core.Chain):
+        def forward(self, x):
+            return x * read(self.held)
+
+    link = Reading()
+    link.held = held
+    return lambda x: link(x)
+
+
+@pytest.mark.parametrize(
+    "where", [of_a_closure, of_a_default, of_a_default_of_another, of_a_partial, of_a_link]
+)
+@pytest.mark.parametrize("name", HELD)
+def test_what_changes_outside_is_followed(name, where):
+    made, read, change = HELD[name]
+    if where is of_a_link and name in BY_ITSELF:
+        pytest.skip("an array that is an attribute of a link is read anew")
+    held = made()
+    step = where(held, read)
+    captured = core.capture(step)
+    with core.no_backprop_mode():
+        for _ in range(4):
+            assert core.as_array(captured(X)).tobytes() == core.as_array(step(X)).tobytes()
+        assert captured.replayed == 3
+        before = core.as_array(step(X)).tobytes()
+        change(held)
+        assert before != core.as_array(step(X)).tobytes()
+        for _ in range(4):
+            assert core.as_array(captured(X)).tobytes() == core.as_array(step(X)).tobytes()
+    assert captured.reasons == []
+
+
+def refused(step, reason):
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match=reason):
+        for _ in range(3):
+            captured(X)
+    assert captured.replayed == 0
+
+
+def test_what_is_too_much_to_be_looked_at_is_refused():
+    words = [str(i) for i in range(20_000)]
+    refused(lambda x: x * len(words[0]), "words, with other names from outside, holds more than")
+    table = np.ones((512, 1024), "f")
+    refused(lambda x: x * float(table[0, 0]), "table, an array of 2,097,152 bytes from outside")
+
+
+def test_an_object_in_a_list_that_the_step_changes_is_as_it_was():
+    held = [Settings()]
+
+    def step(x):
+        held[0].rate += 1.0
+        held[0].rates[0].append(1.0)
+        return x * held[0].rate
+
+    refused(step, "outside of the step, is changed by it")
+    assert held[0].rate == 5.0
+    assert held[0].rates == [[2.0, 1.0, 1.0, 1.0]]
