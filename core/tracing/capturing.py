@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -133,6 +134,22 @@ class Captured:
         update_wrapper(self, function, updated=())
         if kept is not None:
             kept.append(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A decorated function goes by its name, as functions do; another is captured anew."""
+        known: Any = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            known = getattr(known, part, None)
+        return name if known is self else super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The function and the options: recordings are of this process."""
+        return {"function": self.function, "fuse": self.fuse, "remat": self.remat}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Capture the function."""
+        self.__init__(**state)  # type: ignore[misc]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Do what the function does."""

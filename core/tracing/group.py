@@ -46,6 +46,10 @@ class Group:
         self.extents = extents
         self.ends = ends
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the compiled loop, which is made anew."""
+        return {key: x for key, x in vars(self).items() if key != "run"}
+
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """The outputs for arrays of the inputs."""
         return self.run(*arrays)

@@ -136,7 +136,7 @@ class Places:
                     self._paths.setdefault(id(parameter), prefix + name)
                     self.take_parameter(parameter)
             for name in each._persistent:
-                self._take_persistent(prefix + name, each.__dict__, name)
+                self._take_persistent(prefix + name, each, name)
             for name in each.carried:
                 self._take_carried(prefix + name, each, name)
 
@@ -173,24 +173,23 @@ class Places:
                 present.data = data
                 present._grad = grad
 
-        def count() -> None:
-            if hasattr(parameter, "version"):
-                parameter.version += 1
-
         self._undo.append(restore)
         rule = getattr(parameter, "update_rule", None)
         if rule is not None:
             self._take_rule(name, parameter, rule)
-        made = self._traced(name, array, lambda: parameter.array, count)
+        read = partial(getattr, parameter, "array")
+        made = self._traced(name, array, read, partial(_count, parameter))
         parameter.array = made
         if grad is not None and is_array(parameter.grad):
-            source._grad = self._traced(f"{name}.grad", parameter.grad, lambda: parameter.grad)
+            read = partial(getattr, parameter, "grad")
+            source._grad = self._traced(f"{name}.grad", parameter.grad, read)
 
-    def _take_persistent(self, name: str, own: dict[str, Any], key: str) -> None:
+    def _take_persistent(self, name: str, link: Any, key: str) -> None:
+        own = vars(link)
         before = own[key]
         if is_array(before):
-            put = partial(own.__setitem__, key)
-            own[key] = self._traced(name, before, lambda: own[key], put=put)
+            put = partial(_set_attribute, link, key)
+            own[key] = self._traced(name, before, partial(_attribute, link, key), put=put)
 
         def restore() -> None:
             after = own[key]
@@ -212,7 +211,7 @@ class Places:
                     f"trace: {name} comes from an earlier graph, which a program knows nothing of. "
                     "Call unchain_backward() on it, or reset_state() of its link, first."
                 )
-            made = self._traced(name, before.array, lambda: getattr(link, key).array)
+            made = self._traced(name, before.array, partial(_carried, link, key))
             self._carried.append((self.found[-1], link, key))
             setattr(link, key, wrap(made))
 
@@ -247,7 +246,7 @@ class Places:
         self._undo.append(restore)
         for key, array in before.items():
             if is_array(array):
-                state[key] = self._traced(f"{name}:{key}", array, _item(state, key))
+                state[key] = self._traced(f"{name}:{key}", array, partial(_of_state, rule, key))
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced, and its counts be as they were."""
@@ -338,8 +337,28 @@ def value_of(tape: Tape, array: Any) -> Value:
     return as_values(tape, array)  # type: ignore[no-any-return]
 
 
-def _item(state: dict[str, Any], key: str) -> Callable[[], Any]:
-    return lambda: state[key]
+# How programs read and write: functions of modules, so that programs can be pickled.
+
+
+def _count(parameter: Any) -> None:
+    if hasattr(parameter, "version"):
+        parameter.version += 1
+
+
+def _attribute(link: Any, key: str) -> Any:
+    return vars(link)[key]
+
+
+def _set_attribute(link: Any, key: str, array: Any) -> None:
+    vars(link)[key] = array
+
+
+def _carried(link: Any, key: str) -> Any:
+    return getattr(getattr(link, key), "array", None)
+
+
+def _of_state(rule: Any, key: str) -> Any:
+    return rule._state[key]
 
 
 def roots(function: Any) -> list[Any]:

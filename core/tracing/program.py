@@ -26,7 +26,9 @@ class Program(Recorded):
     """What `core.trace` gives: equations between values, from arguments to results.
 
     Calling it runs it, on arrays of the same structure, shapes and dtypes: draws are made anew,
-    parameters and states are read as they are, and changed where the function changes them.
+    parameters and states are read as they are, and changed where the function changes them. A
+    pickle, or a deep copy, has parameters and states of its own, or shares those of a model that is
+    pickled, or copied, with it.
     """
 
     _run: Callable[..., tuple[Any, ...]] | None = None
@@ -113,6 +115,41 @@ class Program(Recorded):
         from core.tracing.fusion import fused
 
         return self.changed(equations=fused(self, fuser))
+
+    # ------------------------------------------------------------------ copying
+
+    def __copy__(self) -> Program:
+        return self.changed()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle, or a deep copy, takes along: parameters and states as well.
+
+        Raises TraceError where kernels have been recorded: they are functions of this process.
+        """
+        for equation in self.equations:
+            call = equation.call
+            if call.function is not None and not isinstance(call.function, Group):
+                raise TraceError(
+                    f"{self.name}: expected a program without kernels, got {call.name}, which can "
+                    "be neither pickled nor deeply copied. Trace with kernels=False."
+                )
+        return {key: x for key, x in vars(self).items() if key != "_run"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state; loops are made for where they are now."""
+        vars(self).update(state)
+        fuser = self.backend.fuser()
+        for equation in self.equations:
+            group = equation.call.function
+            if isinstance(group, Group):
+                run = None if fuser is None else fuser.made(group)
+                if run is None:
+                    raise TraceError(
+                        f"{self.name}: expected that loops can be compiled where it is loaded, as "
+                        "where it was pickled. Install plugrad[fast], or pickle the program before "
+                        "fused()."
+                    )
+                group.run = run
 
     # ------------------------------------------------------------------ looking
 
