@@ -257,6 +257,8 @@ class Loop:
         for name, entry in self._order:
             with _naming(name, "initialize"):
                 _call(entry.extension, "initialize", self)
+        if self.communicator is not None:  # one rank alone may have loaded a snapshot
+            self.communicator.compare("iteration to begin at", self.updater.iteration)
         self._set_aside_earlier_results()
         for name, entry in self._order:
             if entry.call_before_training:

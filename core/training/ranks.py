@@ -52,12 +52,13 @@ def share_out(loop: Loop, comm: Communicator) -> list[tuple[str, Entry]]:
     if len({*stops}) == 1:
         loop.stop_trigger = loop.agreed(loop.stop_trigger, "the stop trigger")
     shared = [[each for each in of_one if all([each in of for of in owned])] for of_one in owned]
-    is_ordered = all([each == shared[0] for each in shared])
+    together = [[each for each in of_one if each[1][2] == "together"] for of_one in shared]
+    is_ordered = all([each == together[0] for each in together])
     turns = []
     for told, (name, entry) in zip(mine, order, strict=True):
         if entry.ranks == "first" and any([told in of for of in owned[: comm.rank]]):
             continue
-        if entry.ranks == "together" and is_ordered and told in shared[0]:
+        if entry.ranks == "together" and is_ordered and told in together[0]:
             among = getattr(entry.extension, "among", None)
             entry.extension = entry.extension if among is None else among(comm)
             entry.trigger = loop.agreed(entry.trigger, f"the trigger of {name!r}")
@@ -66,13 +67,26 @@ def share_out(loop: Loop, comm: Communicator) -> list[tuple[str, Entry]]:
 
 
 def _described(entry: Entry) -> tuple[Any, ...]:
-    """What tells an extension from others: class or function, trigger, settings that are text."""
+    """What tells an extension from others: class or function, trigger, and settings."""
     extension = entry.extension
     kind = extension if hasattr(extension, "__qualname__") else type(extension)
-    settings = getattr(extension, "__dict__", {}).items()
-    texts = tuple([(name, value) for name, value in settings if _is_text(value) and name != "name"])
     where = kind.__module__, kind.__qualname__
-    return *where, entry.ranks, entry.priority, named(entry.trigger), texts
+    return *where, entry.ranks, entry.priority, named(entry.trigger), _settings(extension)
+
+
+def _settings(of: Any) -> tuple[Any, ...]:
+    """What can be compared: texts, triggers, and the same of what has a trigger inside."""
+    found: list[Any] = []
+    for name, value in getattr(of, "__dict__", {}).items():
+        if name == "name":
+            continue
+        if name.endswith("trigger"):
+            found.append((name, named(value)))
+        elif _is_text(value):
+            found.append((name, value))
+        elif hasattr(value, "_trigger"):
+            found.append((name, _settings(value)))
+    return tuple(found)
 
 
 def _is_text(value: Any) -> bool:

@@ -121,6 +121,29 @@ def on_one_rank():
     trainer.run()
 
 
+def more_on_one_rank():
+    """One rank alone has one more log like the other, and then alone loads a snapshot."""
+    trainer, _ = trainer_of(out)
+    if comm.rank == 0:
+        trainer.extend(extensions.LogReport(trigger=(4, "iteration")))
+        trainer.extend(extensions.LogReport(["main/loss"], (5, "iteration")))
+    log = extensions.LogReport(trigger=(5, "iteration"))
+    trainer.extend(log)
+    trainer.extend(extensions.snapshot(filename="saved"), trigger=(5, "iteration"))
+    trainer.run()
+    assert [each["iteration"] for each in log.log] == [5, 10, 15]
+    assert {*comm.allgather_obj(log.log[0]["main/loss"])} == {log.log[0]["main/loss"]}
+    trainer, _ = trainer_of(f"{out}/again")
+    if comm.rank == 0:
+        core.serializers.load_npz(f"{out}/saved", trainer)
+    try:
+        trainer.run()
+    except core.errors.CommunicatorError as error:
+        assert "iteration to begin at" in str(error), error
+    else:
+        raise AssertionError("ranks begin at different iterations")
+
+
 def own_folders():
     """Each rank has results of its own."""
     trainer, _ = trainer_of(f"{out}/{comm.rank}")
@@ -170,7 +193,8 @@ def without_time(log):
     return [{key: value for key, value in each.items() if key != "elapsed_time"} for each in log]
 
 
-known = {each.__name__: each for each in (job, on_one_rank, own_folders, stops, ragged, fails)}
+all_modes = (job, on_one_rank, more_on_one_rank, own_folders, stops, ragged, fails)
+known = {each.__name__: each for each in all_modes}
 for mode in modes:
     if mode in known:
         out = str(results / mode)
