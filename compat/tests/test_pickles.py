@@ -1,5 +1,6 @@
 """Links and optimizers that the real Chainer has pickled whole: `pickles/make.py` wrote them."""
 
+import copy
 import lzma
 import pickle
 import sys
@@ -102,3 +103,21 @@ def test_plugrads_own_pickles_stay_as_they_are(name):
         each.update(each.target, x, t)
     assert again.t == 2
     np.testing.assert_array_equal(again.target.predictor.W.array, model.predictor.W.array)
+
+
+class Filled(chainer.initializer.Initializer):
+    """A program's own, which keeps its argument by another name."""
+
+    def __init__(self, value):
+        self._filled_with = value
+        super().__init__()
+
+    def __call__(self, array):
+        array[...] = self._filled_with
+
+
+def test_links_with_a_programs_own_initializer_are_copied():
+    link = L.Linear(3, 2, initialW=Filled(2.0))
+    for again in (copy.deepcopy(link), pickle.loads(pickle.dumps(link)), link.copy("init")):
+        assert (again.W.array == 2).all()
+        assert again.W.initializer._filled_with == 2

@@ -322,8 +322,9 @@ def _is_of_an_initializer(state: dict[str, Any]) -> bool:
 
 
 def _take_initializer(self: Any, state: dict[str, Any]) -> None:
-    taken = inspect.signature(type(self)).parameters
-    type(self).__init__(self, **{name: state[name] for name in taken if name in state})
+    if type(self).__module__.partition(".")[0] in ("core", "plugins"):  # programs' own are whole
+        taken = inspect.signature(type(self)).parameters
+        type(self).__init__(self, **{name: state[name] for name in taken if name in state})
     self.__dict__.update(state)
 
 
