@@ -43,7 +43,7 @@ class Cauchy(Distribution):
     def icdf(self, p: Array) -> Variable:
         p = self._probability(p)
         upper = p.array > 0.5
-        tail = where(upper, 1 - p, p)
+        tail = where(upper, 1 - p, p + 0)  # of -0.0, too, whose inverse has the other sign
         far = tail.array < 0.25  # where 1 / tan is precise, and infinite at 0
         size = where(
             far,

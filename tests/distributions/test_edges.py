@@ -145,3 +145,12 @@ def test_a_corner_of_the_simplex_has_a_density_where_it_is_flat():
     ours = D.Dirichlet(np.array([1, 1, 2], "f"))
     points = np.array([[0.2, 0.3, 0.5], [0, 0.5, 0.5], [-0.1, 0.6, 0.5], [NAN, 0.5, 0.5]], "f")
     np.testing.assert_allclose(ours.prob(points).array, [3, 3, 0, NAN], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_negative_zero_is_a_probability_of_zero(dtype):
+    zero = np.array([-0.0, 0.0], dtype)
+    loc, scale = np.zeros(2, dtype), np.ones(2, dtype)
+    with np.errstate(divide="ignore"):
+        for of in (D.Cauchy, D.Normal):
+            assert (of(loc, scale).icdf(zero).array == -INF).all()
