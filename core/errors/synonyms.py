@@ -357,6 +357,14 @@ REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
 """Arguments that existed before -> the arguments one of which functions have that had it, () for
 all functions, and the sentence that says what to write instead, {} being that argument."""
 
+_THEANO = (
+    "Theano ended in 2017 and does not run on today's NumPy. Write the function as a "
+    "core.FunctionNode, or import its model from ONNX by core.links.ONNXModel."
+)
+
+GONE = {"links": {"TheanoFunction": _THEANO}, "functions": {"theano_function": _THEANO}}
+"""Names that existed before, by where they were -> why they are gone, and what to write instead."""
+
 NEEDLESS = {"inplace": " Leave it out: functions change no array, and give new ones."}
 """Arguments of other libraries for which there is no other here -> end of the sentence."""
 

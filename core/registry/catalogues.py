@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import NameConflict, UnknownName, nearest
-from core.errors.synonyms import TABLE, folded, ours
+from core.errors.synonyms import GONE, TABLE, folded, ours
 from core.registry.index import Registry
 from core.registry.kinds import FACADES
 from core.registry.records import Claim, canonical, distributions
@@ -82,6 +82,9 @@ class Catalogue:
 
     def _miss(self, name: str) -> tuple[str, BaseException | None]:
         where = FACADES.get(self.kind) or f"The catalogue of {self.kind}"
+        gone = GONE.get(self.kind, {}).get(name)
+        if gone:
+            return f"{where}.{name} no longer exists. {gone}", None
         known = self._claimed()
         notes, cause = self._recall()
         hint = nearest(name, known, self.kind, self._elsewhere())

@@ -371,7 +371,8 @@ class _Port(cst.CSTTransformer):
         called = _dotted(call.func)
         values = [arg.value for arg in call.args]
         texts = [
-            ast.literal_eval(v.value) if isinstance(v, cst.SimpleString) else "" for v in values
+            str(ast.literal_eval(v.value)) if isinstance(v, cst.SimpleString) else ""
+            for v in values
         ]
         if called in ("getattr", "hasattr") and len(values) > 1 and self._path(values[0]):
             module = self._path(values[0])

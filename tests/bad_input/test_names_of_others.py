@@ -14,7 +14,7 @@ import core.functions as F
 import core.links as L
 from core import optimizers, registry
 from core.errors import UnknownName, nearest
-from core.errors.synonyms import TABLE, folded
+from core.errors.synonyms import GONE, TABLE, folded
 from core.registry.kinds import FACADES
 
 OF_OBJECTS = {
@@ -143,3 +143,10 @@ def test_methods_of_others_stand_in_nobodys_way():
     assert not hasattr(core.Variable(), "numpy") and "numpy" not in dir(core.Variable())
     with pytest.raises(UnknownName, match="Own has no 'train'"):
         link.train()
+
+
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind in GONE for name in GONE[kind]])
+def test_what_is_gone_tells_why(kind, name):
+    with pytest.raises(UnknownName, match=f"{name} no longer exists. Theano ended in 2017") as told:
+        getattr(importlib.import_module(FACADES[kind]), name)
+    assert "Did you mean" not in str(told.value) and core.links.ONNXModel

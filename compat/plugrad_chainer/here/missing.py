@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.errors.synonyms import GONE
+
 
 class TheanoFunction:
     """Theano's functions, gone with Theano, whose last version does not run on today's NumPy."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise ImportError(
-            "TheanoFunction: Theano ended in 2017 and does not run on today's NumPy. Write the "
-            "function as a core.FunctionNode, or import its model from ONNX."
-        )
+        raise ImportError(f"TheanoFunction: {GONE['links']['TheanoFunction']}")
 
 
 def theano_function(*args: Any, **kwargs: Any) -> Any:
