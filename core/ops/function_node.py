@@ -133,6 +133,9 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
         if self.declared is None:
             return self._apply_generally(inputs)
         hooked = self._local_hooks is not None
+        if hooked:  # perhaps before anything wrote the rules of its class
+            self.ready_call()
+            self._rules = (False, *type(self)._rules[1:])
         try:
             made = dispatch.take_slow_path(self, inputs) if hooked else self._run(*inputs)
         except TypeError:

@@ -411,3 +411,20 @@ def test_the_hooks_of_a_node_go_with_it():
     f.add_hook(Counting())
     F.sum(f(x) + f(x)).backward()
     assert Counting.seen == 2
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_a_node_with_a_hook_may_be_the_first_of_its_class_that_is_applied(inlined):
+    class Tripled(core.Elementwise):
+        inline = inlined
+
+        def compute(self, xp, x):
+            return x * 3
+
+        def gradient(self, xp, g):
+            return g * 3
+
+    f, x = Tripled(), variable(4)
+    f.add_hook(core.FunctionHook())
+    F.sum(f(x)).backward()
+    np.testing.assert_array_equal(x.grad, np.full(4, 3))
