@@ -13,20 +13,20 @@ from core.errors import HookError
 VALUES = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=5)
 
 
-def started(values, gradients, place="numpy"):
+def started(values, gradients, place="numpy", dtype="float64"):
     model = core.Link()
     with model.init_scope():
         for i, value in enumerate(values):
-            setattr(model, f"p{i}", core.Parameter(np.array(value, "float64")))
+            setattr(model, f"p{i}", core.Parameter(np.array(value, dtype)))
     model.to_device(place)
     for param, g in zip(model.params(), gradients, strict=True):
-        param.grad = param.backend.asarray(np.array(g, "float64"))
+        param.grad = param.backend.asarray(np.array(g, dtype))
     return optimizers.SGD(lr=1.0).setup(model), model
 
 
-def hooked(hook, value, grad, place, level):
+def hooked(hook, value, grad, place, level, dtype="float64"):
     """The gradient that a hook makes of `grad`."""
-    optimizer, model = started([value], [grad], place)
+    optimizer, model = started([value], [grad], place, dtype)
     (optimizer if level == "optimizer" else model.p0.update_rule).add_hook(hook)
     optimizer.update()
     return core.backend.to_host(model.p0.grad)
@@ -54,6 +54,16 @@ def test_hooks_of_single_parameters(level, place, values, rate, data):
     size, slope = np.sqrt((p * p).sum()), np.sqrt((g * g).sum())
     factor = size / (1e-9 + slope + rate * size) if size > 0.1 else 1.0
     np.testing.assert_allclose(scaled, factor * (g + rate * p), rtol=1e-6, atol=1e-300)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("g", [0.0, 1e-6])
+def test_small_gradients_are_scaled_by_rates_that_their_dtype_cannot_hold(dtype, g):
+    for eps in (0.0, 1e-9):
+        hook = hooks.GradientLARS(eps=eps)
+        scaled = hooked(hook, np.full(4, 8), np.full(4, g), "numpy", "rule", dtype)
+        assert scaled.dtype == dtype
+        np.testing.assert_allclose(scaled, np.full(4, 8 * (g > 0)), rtol=2e-3)
 
 
 @places

@@ -56,6 +56,8 @@ class GradientLARS(PerParameter):
         if self.weight_decay:
             param.grad += self.weight_decay * param.array
         ones, divisor = xp.ones_like(size), self.eps + slope + self.weight_decay * size
-        above = size > self.threshold
+        above = (size > self.threshold) & (divisor != 0)  # else there is nothing to scale
         rate = xp.where(above, size / xp.where(above, divisor, ones), ones)
-        param.grad *= xp.astype(rate, grad.dtype, copy=False)
+        wide = xp.result_type(grad.dtype, param.backend.dtype("float32"))  # 16 bits may not hold it
+        scaled = xp.astype(param.grad, wide, copy=False) * xp.astype(rate, wide, copy=False)
+        param.grad = xp.astype(scaled, grad.dtype, copy=False)
