@@ -50,7 +50,10 @@ class GradientMethod(DeclaredByRule, Accumulating):
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
 
-    _recorder: ClassVar[Callable[[Any], bool] | None] = None
+    _recorder: ClassVar[Callable[[], Callable[[Any], None] | None] | None] = None
+    _of_gradients: ClassVar[tuple[str, ...]] = ("_parts",)
+    """Counts that are kept while gradients are accumulated, for `update()`."""
+
     """What `core.capture` is told of a step by, which is made when the capture is replayed."""
 
     _use_fp32_update: bool = False
@@ -141,7 +144,9 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if lossfun is not None:
             self._differentiate(lossfun, *args, **kwds)
         self._parts = 0
-        if GradientMethod._recorder is not None and GradientMethod._recorder(self):
+        record = self._recording()
+        if record is not None:
+            record(self)
             return
         steps = self._steps_of(target)
         if not self.is_safe_to_update():
@@ -151,6 +156,11 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
+
+    @staticmethod
+    def _recording() -> Callable[[Any], None] | None:
+        """What records an update instead of making it; None where no step is being captured."""
+        return None if GradientMethod._recorder is None else GradientMethod._recorder()
 
     def _differentiate(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
         """Compute the loss of the step, and its gradients."""

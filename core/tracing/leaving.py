@@ -82,6 +82,16 @@ def to_arguments(arguments: list[Any], graded: list[int]) -> Callable[[Any], Non
     return put
 
 
+def counting(optimizer: Any, more: dict[str, int]) -> Callable[[Any], None]:
+    """What counts the parts whose gradients a step has accumulated, as `accumulate` does."""
+
+    def put(tree: Any) -> None:
+        own, begun = vars(optimizer), optimizer._parts
+        own.update({name: (own[name] if begun else 0) + n for name, n in more.items()})
+
+    return put
+
+
 def writing(parameters: list[Any]) -> Callable[[Any], None]:
     """What writes parameters."""
 

@@ -24,6 +24,7 @@ from core.tracing.equation import Call, Value, mapped
 from core.tracing.leaving import (
     Left,
     attributes,
+    counting,
     delivering,
     reporting,
     restoring,
@@ -59,6 +60,7 @@ class Live(Places):
         self.unmade: list[Any] = []
         self.links: dict[int, tuple[str, Any, dict[str, Any], dict[str, Any]]] = {}
         self.optimizers: list[Any] = []
+        self._counts: dict[int, dict[str, int]] = {}  # while gradients are accumulated
         self.reports: list[tuple[Mapping[str, Any], Any]] = []
         self.differentiates = False
         self.arguments: list[Any] | None = None  # those with gradients, in a run
@@ -161,15 +163,17 @@ class Live(Places):
             return
         self.optimizers.append(optimizer)
         kept, t = dict(vars(optimizer)), optimizer.t
+        counts = _counts(optimizer)
+        self._counts[id(optimizer)] = counts if optimizer._parts else dict.fromkeys(counts, 0)
 
         def restore() -> None:
-            parts = getattr(optimizer, "_parts", 0)
             counted = optimizer.t != t
-            vars(optimizer).update(kept)
+            vars(optimizer).update(kept | counts)
             optimizer.t = t
-            if parts or counted:
-                what = "accumulates gradients" if parts else "counts steps by itself"
-                raise TraceError(f"capture: {type(optimizer).__name__} {what} in the step.")
+            if counted:
+                raise TraceError(
+                    f"capture: {type(optimizer).__name__} counts steps by itself in the step."
+                )
 
         self._undo.append(restore)
         if optimizer.target is not None:
@@ -247,6 +251,7 @@ class Live(Places):
             [each.parameter for each in held],
             graded,
         )
+        self._counts[id(optimizer)] = dict.fromkeys(_counts(optimizer), 0)
         call = Call("kernel", f"{type(optimizer).__name__}.update", None, made)
         args = (*values, *[value for _, value in written])
         tape.record(call, args, {}, tuple(outputs), several=True)
@@ -315,6 +320,16 @@ class Live(Places):
         self._replace([p for p, _ in gradients])
         if gradients:
             found.append(Left(delivering([p for p, _ in gradients]), [g for _, g in gradients]))
+        for optimizer in self.optimizers:
+            before = self._counts[id(optimizer)]
+            more = {name: n - before[name] for name, n in _counts(optimizer).items()}
+            if optimizer._parts and any(more.values()):
+                found.append(Left(counting(optimizer, more), ()))
+            elif before.get("_parts") and not optimizer._parts:
+                raise TraceError(
+                    f"capture: {type(optimizer).__name__}.drop_accumulated() is called in the "
+                    "step. Call it outside."
+                )
         written = self._parameters_written()
         if written:
             arrays = [p._array for p, _ in written]
@@ -362,6 +377,10 @@ class Live(Places):
 
 def _array(grad: Any) -> Any:
     return grad._array if isinstance(grad, Variable) else grad
+
+
+def _counts(optimizer: Any) -> dict[str, int]:
+    return {name: getattr(optimizer, name) for name in optimizer._of_gradients}
 
 
 def _counting(parameter: Any) -> Callable[[], None]:

@@ -287,4 +287,9 @@ def _itself(x: Any) -> Any:
     return x
 
 
-_of_optimizer = attrgetter("target", "_loss_scale", "_use_cleargrads")
+def _of_optimizer(optimizer: Any) -> tuple[Any, ...]:
+    """What a recording has of an optimizer; the first part of several clears the gradients."""
+    return (*_settings(optimizer), optimizer._parts > 0)
+
+
+_settings = attrgetter("target", "_loss_scale", "_use_cleargrads")

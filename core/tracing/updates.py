@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from core.optimizer import GradientMethod, PreparedStep
@@ -29,6 +30,7 @@ class Update:
         self.written = written
         self.parameters = parameters
         self.graded = graded
+        self._beside = {name: getattr(optimizer, name) for name in optimizer._of_gradients}
         self._prepared: PreparedStep | None = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -40,18 +42,16 @@ class Update:
             parameter._source._grad = None
         deliver(self.given, arrays[:count])
         if self._prepared is None or not self._prepared.made():
+            vars(self.optimizer).update(self._beside)
             self.optimizer.update()
             self._prepared = PreparedStep.of(self.optimizer)
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
 
 
-def record_update(optimizer: Any) -> bool:
-    """Record an update where a step is being captured; False where none is."""
+def recorder() -> Callable[[Any], None] | None:
+    """What records updates where a step is being captured; None where none is."""
     places = tape.current().places if tape.under_way() else None
-    if places is None or not places.live:
-        return False
-    places.update(optimizer)
-    return True
+    return None if places is None or not places.live else places.update
 
 
-GradientMethod._recorder = record_update
+GradientMethod._recorder = recorder

@@ -14,7 +14,7 @@ import core
 from core.arrays import backend
 from core.arrays.backend import to_host
 from core.arrays.spec import ensure_array
-from core.errors import UpdateError
+from core.errors import TraceError, UpdateError
 from core.errors.kinds import checked
 from core.graph.backprop import backward_from
 from core.graph.fitting import is_array
@@ -93,6 +93,7 @@ class MultiNodeOptimizer(GradientMethod):
 
     _communicator: Communicator
     _actual: GradientMethod
+    _of_gradients = ("_parts", "_counted")
     share = 1.0
     """The share of this rank in the examples of the latest step."""
 
@@ -138,6 +139,10 @@ class MultiNodeOptimizer(GradientMethod):
     def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
         """Make one step on all ranks; see `create_multi_node_optimizer`."""
         target = self._target()
+        record = self._recording()
+        if record is not None:
+            self._record(record, lossfun, args, kwds)
+            return
         if lossfun is not None:
             self._refuse_uncallable("update", lossfun)
             count = _examples(args, kwds)
@@ -174,6 +179,24 @@ class MultiNodeOptimizer(GradientMethod):
         with self._drawing_alike():
             super().update()
 
+    def _record(self, record: Callable[[Any], None], lossfun: Any, args: Any, kwds: Any) -> None:
+        """Let a captured step compute gradients; replays call `update()` with them."""
+        if len(self._sums) == 2 or self._shards is not None:
+            raise TraceError(
+                f"capture: {type(self).__name__} with double_buffering or shard_state has other "
+                "gradients after its update than before. Leave these out, or update outside."
+            )
+        if lossfun is not None:
+            self._refuse_uncallable("update", lossfun)
+            self._counted = _examples(args, kwds)
+            if self._counted:
+                self._differentiate(lossfun, *args, **kwds)
+            else:
+                self._target().cleargrads()
+            self._parts = 1
+        record(self)
+        self._parts = 0
+
     def accumulate(
         self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
     ) -> None:
@@ -181,7 +204,8 @@ class MultiNodeOptimizer(GradientMethod):
         self._refuse_uncallable("accumulate", lossfun)
         if not self._parts:
             self._counted = 0
-            self._agree(lossfun, args, kwds)
+            if self._recording() is None:
+                self._agree(lossfun, args, kwds)
         super().accumulate(share, lossfun, *args, **kwds)
         self._counted += _examples(args, kwds)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from core import Parameter, Variable
 from core.arrays import backend
-from core.errors import UpdateError
+from core.errors import TraceError, UpdateError
 from core.optimizer import GradientMethod, ParameterGroup, Step, UpdateRule
 from core.training import reporter
 from plugins.optimizers.hooks.norms import inner
@@ -153,6 +153,11 @@ class LBFGS(GradientMethod):
         if lossfun is None or not callable(lossfun):
             super().update(lossfun)
             return
+        if self._recording() is not None:
+            raise TraceError(
+                "capture: LBFGS.update(lossfun) evaluates the loss as often as its line search "
+                "asks for. Call loss.backward() and update() in the step, for steps without one."
+            )
         hooks = ", ".join(getattr(each, "name", repr(each)) for each in self._hooks.at("pre"))
         if hooks:
             raise UpdateError(

@@ -40,6 +40,11 @@ def test_parts_of_data_and_what_extensions_do(default_ranks, count):
     assert f"divided {count}" in default_ranks.run(count, "parts")
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_captured_steps_of_all_ranks_have_the_bits_of_eager(default_ranks, count):
+    assert f"captured {count}" in default_ranks.run(count, "captured")
+
+
 def trained(ranks, count, out, steps, *flags):
     """What rank 0 tells, the numbers of the examples of each step, and some weights."""
     said = ranks.run(count, "trainer", out, steps, *flags)

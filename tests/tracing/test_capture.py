@@ -1168,15 +1168,77 @@ def test_a_captured_training_is_killed_and_resumed(tmp_path):
     assert ends[1].stdout.strip() == expected
 
 
-def test_an_updater_captures_or_accumulates(tmp_path):
+def test_an_updater_captures_and_accumulates():
     from core import iterators
     from core.training import updaters
 
-    optimizer = optimizers.SGD().setup(L.Linear(1, 1))
-    with pytest.raises(ValueError, match="capture or accumulate"):
-        updaters.StandardUpdater(
-            iterators.SerialIterator([1], 1), optimizer, accumulate=2, capture=True
-        )
+    def trained(capture):
+        rng = np.random.default_rng(0)
+        data = [(x, np.int32(t)) for x, t in zip(rng.random((22, 4), "f"), range(22), strict=True)]
+        np.random.seed(0)
+        optimizer = optimizers.Adam().setup(L.Classifier(L.Linear(4, 22)))
+        iterator = iterators.SerialIterator(data, 4, shuffle=False)
+        updater = updaters.StandardUpdater(iterator, optimizer, accumulate=3, capture=capture)
+        found = []
+        for _ in range(8):
+            with core.Reporter() as reporter:
+                reporter.add_observer("main", optimizer.target)
+                updater.update()
+            found.append(float(core.as_array(reporter.observation["main/loss"])))
+            found += [_bits(p.array) for p in optimizer.target.params()]
+        return found, updater.captured
+
+    (expected, _), (found, captured) = map(trained, (False, True))
+    assert found == expected
+    assert (captured.replayed, captured.reasons) == (captured.calls - 1, [])
+
+
+def one_part(o, m):
+    return lambda x, t: o.accumulate(0.5, lambda: F.softmax_cross_entropy(m(x), t))
+
+
+def parts_and_update(o, m):
+    def step(x, t):
+        for half in (slice(None, 2), slice(2, None)):
+            o.accumulate(0.5, lambda x, t: F.softmax_cross_entropy(m(x), t), x[half], t[half])
+        o.update()
+
+    return step
+
+
+def losses_and_update(o, m):
+    def step(x, t):
+        m.cleargrads()
+        for half in (slice(None, 2), slice(2, None)):
+            F.softmax_cross_entropy(m(x[half]), t[half]).backward()
+        o.update()
+
+    return step
+
+
+@pytest.mark.parametrize("step", [one_part, parts_and_update, losses_and_update])
+@pytest.mark.parametrize("rule", [optimizers.Adam, optimizers.LBFGS])
+def test_gradients_of_parts(rule, step):
+    def made():
+        m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+        o = rule().setup(m)
+        return m, o, step(o, m)
+
+    def between(run, i):
+        if step is one_part and i % 3 == 0:
+            run.optimizer.update()
+
+    compare(made, 9, between=between)
+
+
+def test_a_line_search_is_left_to_eager():
+    m = L.Linear(6, 3)
+    o = optimizers.LBFGS().setup(m)
+    captured = core.capture(lambda x: o.update(lambda: F.sum(m(x) ** 2)))
+    with pytest.warns(UserWarning, match="LBFGS.update.lossfun. evaluates the loss as often as"):
+        for _ in range(3):
+            captured(X)
+    assert (captured.replayed, o.t) == (0, 3)
 
 
 def test_info_says_what_a_script_captured(tmp_path, capsys):

@@ -95,11 +95,6 @@ class StandardUpdater(Updater):
 
     def _check(self) -> None:
         """Refuse what is not an iterator or an optimizer before it is asked for anything."""
-        if self.capture and self.accumulate > 1:
-            raise ValueError(
-                f"{type(self).__name__}: expected capture or accumulate, got both: a captured step "
-                "is one batch."
-            )
         if self.accumulate < 1:
             raise ValueError(
                 f"{type(self).__name__}: expected accumulate to be 1 or more, "
@@ -210,7 +205,7 @@ class StandardUpdater(Updater):
             counts = sizes(batches)
             shares = [count / sum(counts) for count in counts]
             calls = [
-                partial(self._apply, partial(optimizer.accumulate, share), batch)
+                partial(self._accumulate, share, batch)
                 for share, batch in zip(shares, batches, strict=True)
             ]
             try:
@@ -222,7 +217,7 @@ class StandardUpdater(Updater):
         self.count_epoch()
 
     def _captured(self) -> Captured:
-        """The update of the main optimizer, captured."""
+        """What is done with each batch, captured."""
         if self.captured is None:
             from core.tracing import capture
 
@@ -232,9 +227,19 @@ class StandardUpdater(Updater):
             def update(*args: Any, **kwargs: Any) -> None:
                 optimizer.update(loss, *args, **kwargs)
 
+            def accumulate(share: float, *args: Any, **kwargs: Any) -> None:
+                optimizer.accumulate(share, loss, *args, **kwargs)
+
             made: Any = capture if self.capture is True else self.capture
-            self.captured = made(update)
+            self.captured = made(update if self.accumulate == 1 else accumulate)
         return self.captured
+
+    def _accumulate(self, share: float, batch: Any) -> None:
+        """Add the gradients of one of several batches."""
+        if self.capture:
+            call_with(self._captured(), self.converter(batch, self._input_device), share)
+        else:
+            self._apply(partial(self.get_optimizer("main").accumulate, share), batch)
 
     def _apply(self, function: Callable[..., None], batch: Any) -> None:
         """Hand the loss and the arrays of a batch to a method of the main optimizer."""
