@@ -283,7 +283,8 @@ class Captured:
         around, random = Around(self.function), random_state()
         try:
             with around.kept():
-                program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
+                owners = [*roots(self.function), *around.links]  # these stand deeper
+                program = optimized(recorded(step, form, inputs, tape, owners))
             around.refuse_changes()
             if _seeded(random["stream"], random_state()["stream"]):
                 raise TraceError("capture: core.seed is called in the step. Call it outside.")

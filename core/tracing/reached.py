@@ -65,6 +65,7 @@ class Reached:
         self.names: list[Name] = []
         self.containers: list[tuple[str, Any]] = []
         self.arrays: list[tuple[str, Any]] = []
+        self.links: list[Link] = []
         self._count = 0
         self._kept: list[Any] = []  # for what is known by its id must not go
         self._seen: set[Any] = set()
@@ -155,6 +156,7 @@ class Reached:
 
     def _link(self, label: str, link: Link) -> None:
         """Its attributes; what they stand for is compared by the recording."""
+        self.links.append(link)
         own = _is_own_module(sys.modules.get(type(link).__module__))
         forward = getattr(type(link), "forward", None)
         if isinstance(forward, FunctionType):

@@ -1271,3 +1271,27 @@ def test_a_captured_step_is_profiled_in_real_steps():
     assert step.replayed == 13
     with pytest.warns(UserWarning), pytest.raises(core.errors.TraceError, match="report"):
         step.profile(x, stop=True)
+
+
+def test_state_of_links_behind_objects_is_read_anew_and_left():
+    class Gain(core.Chain):
+        def __init__(self):
+            super().__init__()
+            self.gain = np.ones(3, "f")
+            self.add_persistent("shift", np.zeros(3, "f"))
+
+    def changed(x):
+        holder.links["gain"].gain *= 2
+        holder.links["gain"].shift = holder.links["gain"].shift + 1
+        return x * holder.links["gain"].gain + holder.links["gain"].shift
+
+    x, found = np.arange(3, dtype="f"), []
+    for captured in (False, True):
+        holder = type("Holder", (), {})()
+        holder.links = {"gain": Gain()}
+        step = core.capture(changed) if captured else changed
+        seen = [step(x).tobytes() for _ in range(4)]
+        holder.links["gain"].gain = np.array([5, 6, 7], "f")
+        found.append([*seen, step(x).tobytes()])
+    assert found[0] == found[1]
+    assert step.replayed == 4
