@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from operator import iadd
 from typing import Any
 
 from core.errors import GraphError
+from core.graph import array_api
 from core.graph.complete_step import complete_step
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of
@@ -71,6 +73,9 @@ class Walk:
         plain = not (self.state.slow_path or self.retain_grad)
         required, keep = self.required, self.keep
         owned: set[Source] = set()
+        add_to: Any = iadd  # for Variables, which have none, what `+` does
+        if graph and plain:
+            add_to = array_api.functions.Add.add_to
         e: Any
         f: Any = heappop(heap)[1]
         first, sources = f, f._sources
@@ -110,12 +115,11 @@ class Walk:
                     continue
                 old = get(e)
                 if old is not None:
-                    if graph or e not in owned:
+                    if e in owned:  # a sum that this walk made itself
+                        gradients[e] = add_to(old, g)
+                    else:
                         gradients[e] = old + g
                         owned.add(e)
-                    else:  # in place, into a sum that this walk made itself
-                        old += g
-                        gradients[e] = old
                     continue
                 inner = e._sources
                 if inner is None:

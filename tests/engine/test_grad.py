@@ -74,6 +74,51 @@ def test_the_release_notes_gradient_penalty():
     np.testing.assert_allclose(w.grad, by_grad, rtol=1e-5)
 
 
+class _LookingOn(core.FunctionHook):
+    """While it is in force the walk adds gradients pair by pair."""
+
+
+@given(
+    st.lists(st.floats(-2, 2, width=32), min_size=3, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+    st.sampled_from([(), (2,)]),
+)
+def test_gradients_that_meet_at_a_variable_are_one_sum_with_the_bits_of_pairs(
+    factors, through_y, shape
+):
+    x, y = [Variable(np.full(shape, value, "f")) for value in (0.3, -0.7)]
+
+    def derivatives():
+        z = tanh(x)
+        for factor, other in zip(factors, through_y, strict=False):
+            z = z + tanh(x * y * factor) * (y if other else 1.5)
+        gx, gy = core.grad([z], [x, y], enable_double_backprop=True)
+        seconds = core.grad([gx], [x, y], enable_double_backprop=True)
+        (third,) = core.grad([seconds[0]], [y])
+        (of_y_alone,) = core.grad([gx], [y])
+        return [gx, gy], [*seconds, third, of_y_alone]
+
+    firsts, higher = derivatives()
+    with _LookingOn():
+        pairs, higher_of_pairs = derivatives()
+    for g, of_pairs in zip(firsts, pairs, strict=True):
+        assert g.array.tobytes() == of_pairs.array.tobytes()
+    for g, of_pairs in zip(higher, higher_of_pairs, strict=True):
+        np.testing.assert_allclose(g.array, of_pairs.array, rtol=1e-4, atol=1e-5)
+    assert len(firsts[0].creator.inputs) == 1 + len(factors)
+    assert len(pairs[0].creator.inputs) == 2
+
+
+def test_a_sum_of_gradients_that_is_passed_on_stays_what_it_is():
+    x, w = [Variable(np.array([value])) for value in (2.0, 3.0)]
+    h = x + w  # its gradient, a sum of three, becomes the first one of both
+    y = h * h * h + x * x * x + w * x
+    gx, gw, gh = core.grad([y], [x, w, h], enable_double_backprop=True)
+    assert [g.array.item() for g in (gx, gw, gh)] == [90.0, 77.0, 75.0]
+    (ggx,) = core.grad([gx + gw + gh], [x])
+    assert ggx.array.item() == 3 * 30 + 12 + 1
+
+
 def test_intermediate_variables_are_targets_too():
     x = variable(4)
     h = x * x

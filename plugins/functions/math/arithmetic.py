@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, anything, numeric, real
+from collections.abc import Sequence
+from typing import Any
+
+from core import Domain, Elementwise, Variable, anything, numeric, real
+from core.graph.graph_node import next_sequence
 from plugins.functions.math.with_number import (
     AddConstant,
     ConstantPower,
@@ -31,6 +35,29 @@ class Add(Elementwise):
 
     def gradient_y(self, xp, g):
         return g
+
+    @staticmethod
+    def add_to(total: Variable, x: Variable) -> Variable:
+        """Add to a sum that nobody else knows: in place, and x is one more input of its node."""
+        f, source = total._source, x._source
+        if type(f) is not Add or source is None or total._spec is not x._spec:
+            return total + x
+        if f._rules is not _OF_MANY:
+            if f._rules is not Add._rules or f.needs_grad != 3:  # it broadcast, or has a constant
+                return total + x
+            f._rules, f._sources, f.needs_grad = _OF_MANY, list(f._sources), -1
+        total._array += x._array
+        f._sources.append(source)
+        f.sequence = next_sequence()
+        return total
+
+
+def _to_each(f: Add, g: Any, needs_grad: int = -1) -> Sequence[Any]:
+    """The gradients of a sum that `Add.add_to` has added to."""
+    return [g if needs_grad >> i & 1 else None for i in range(len(f._sources))]
+
+
+_OF_MANY = True, _to_each, _to_each
 
 
 class Subtract(Elementwise):
