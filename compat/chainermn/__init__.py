@@ -15,26 +15,24 @@ if find_spec("core.communicators") is None:
         name="chainermn",
     )
 
-_HOMES = {
-    "communicators": "core.communicators",
-    "datasets": "core.datasets",
-    "extensions": "core.training.extensions",
-    "functions": "core.functions",
-    "iterators": "core.iterators",
-    "links": "core.links",
-    "optimizers": "core.optimizers",
-}
-
-for _name, _home in _HOMES.items():
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = import_module(_home)
+communicators = sys.modules[f"{__name__}.communicators"] = import_module("core.communicators")
+for _name in (
+    "datasets",
+    "evaluators",
+    "extensions",
+    "functions",
+    "global_except_hook",
+    "iterators",
+    "links",
+):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = getattr(communicators, _name)
 
 
 def __getattr__(name: str) -> Any:
-    """A name of one of the modules."""
+    """A name that ChainerMN has at its top."""
     if not name.startswith("_"):
-        for home in _HOMES.values():
-            try:
-                return getattr(import_module(home), name)
-            except AttributeError:
-                continue
+        try:
+            return getattr(communicators, name)
+        except AttributeError:
+            pass
     raise AttributeError(f"module 'chainermn' has no attribute {name!r}: plugrad has none of it.")

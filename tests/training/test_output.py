@@ -189,6 +189,15 @@ def test_a_program_without_an_output_trains(tmp_path, monkeypatch):
     assert made.updater.epoch == 2
 
 
+def test_a_bar_of_training_that_ends_with_its_first_batch(tmp_path):
+    out = io.StringIO()
+    updater = small.updater(batch_size=2 * len(small.data()))
+    made = training.Trainer(updater, (1, "epoch"), tmp_path)
+    made.extend(extensions.ProgressBar(update_interval=1, out=out))
+    made.run()
+    assert updater.epoch_detail > 1 and "epoch 1.00/1" in out.getvalue()
+
+
 def test_a_real_pipe_that_closes_early(tmp_path):
     body = f"""
         import sys

@@ -79,10 +79,10 @@ class ProgressBar(Extension):
         self._shortest, self._longest = (0.1, 0.5) if quick else (5.0, 5.0)
         self._first_iteration = self._drawn_iteration = trainer.updater.iteration - 1
         self._began = self._drawn_at = time.perf_counter()
-        epoch = trainer.updater.epoch_detail if self._unit == "epoch" else self._first_iteration
+        done = trainer.updater.epoch_detail if self._unit == "epoch" else self._first_iteration
         self._bar = tqdm(
             total=total,
-            initial=epoch,
+            initial=min(done, total),  # tqdm has no bar for what is past its end
             bar_format=_LOOK.format(
                 self._bar_length, self._unit, 2 if self._unit == "epoch" else 0
             ),
