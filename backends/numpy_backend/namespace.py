@@ -12,13 +12,14 @@ from backends.numpy_backend.kernels.compiled import channels
 from backends.numpy_backend.products import matmul
 
 
-def total(x: Any, /, *, axis: Any = None, **options: Any) -> Any:
+def total(a: Any, axis: Any = None, *others: Any, **options: Any) -> Any:
     """`numpy.sum`; large ones over all axes but that of channels are divided among threads."""
-    if type(axis) is tuple and not options and compiler.available():
-        found = channels.total(x, axis)
+    plain = isinstance(a, np.ndarray) and not others and not options
+    if type(axis) is tuple and plain and compiler.available():
+        found = channels.total(a, axis)
         if found is not None:
             return found
-    return np.sum(x, axis=axis, **options)
+    return np.sum(a, axis, *others, **options)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:

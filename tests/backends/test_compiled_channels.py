@@ -68,5 +68,8 @@ def test_other_sums_are_numpy_s(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((3, 4, 5), "f")
     for options in ({}, {"axis": 1}, {"axis": (0, 1)}, {"axis": (0, 2), "keepdims": True}):
         np.testing.assert_array_equal(namespace.sum(x, **options), np.sum(x, **options))
+    for positional in ((x, 1), (x, 1, "float64"), (x.tolist(), (0, 2)), (np.float32(3), ())):
+        np.testing.assert_array_equal(namespace.sum(*positional), np.sum(*positional))
+    np.testing.assert_array_equal(namespace.sum(a=x, axis=1), np.sum(x, axis=1))
     monkeypatch.setattr(channels, "LEAST", x.size + 1)
     assert list(summed(x, 1)) == [15.0] * 4
