@@ -1,6 +1,7 @@
 """Links and optimizers that the real Chainer has pickled whole: `pickles/make.py` wrote them."""
 
 import copy
+import io
 import lzma
 import pickle
 import sys
@@ -75,6 +76,10 @@ def test_links_of_a_sequential_have_chainers_numbers():
     ours = chainer.Sequential(*theirs)
     assert [ours.index(child) for child in theirs.children()] == [0, 3, 2]
     assert [child.name for child in ours.children()] == ["0", "1", "2"]
+    filled = ours.copy("init")
+    chainer.serializers.load_pickled(io.BytesIO(links["layers"][0]), filled)
+    for one, other in zip(filled.params(), theirs.params(), strict=True):
+        np.testing.assert_array_equal(one.array, other.array)
 
 
 def test_the_first_rate_of_adabound_is_kept():
@@ -103,6 +108,16 @@ def test_plugrads_own_pickles_stay_as_they_are(name):
         each.update(each.target, x, t)
     assert again.t == 2
     np.testing.assert_array_equal(again.target.predictor.W.array, model.predictor.W.array)
+
+
+def test_samplers_draw_as_they_did():
+    state = {"threshold": np.array([0.5, 1], "f"), "values": np.array([0, 1, 1, 1], "i")}
+    known = b"cchainer.utils.walker_alias\nWalkerAlias\n)\x81"
+    sampler = pickle.loads(known + pickle.dumps(state, 2)[2:-1] + b"b.")
+    fresh = chainer.utils.WalkerAlias([1, 3])
+    for ours, theirs in zip(sampler._tables, fresh._tables, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert pickle.loads(pickle.dumps(sampler)).sample(5).shape == (5,)
 
 
 class Filled(chainer.initializer.Initializer):

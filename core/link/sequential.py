@@ -53,9 +53,13 @@ class Sequential(ChainList):
                     f"Sequential: expected links and callables, got {type(layer).__name__}."
                 )
         # One link may stand at several places: it is one child, whose parameters are shared.
-        links = {id(layer): layer for layer in layers if isinstance(layer, Link)}
-        self._install(list(links.values()))
+        self._install(self._numbered(layers, lambda layer: isinstance(layer, Link)))
         self._layers = layers
+
+    @staticmethod
+    def _numbered(layers: list[Any], is_link: Callable[[Any], bool]) -> list[Any]:
+        """The links among layers, each once, in the order of the numbers that files have."""
+        return list({id(layer): layer for layer in layers if is_link(layer)}.values())
 
     def __getitem__(self, index: Any) -> Any:
         """Return the layer at `index`, or a Sequential of the same layers for a slice."""

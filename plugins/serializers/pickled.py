@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core import Link
+from core import Link, Sequential
 from core.errors import CheckpointDamaged, CheckpointError
 from core.errors.kinds import checked
 from plugins.formats import PICKLE, instead
@@ -208,7 +208,7 @@ class _Tree:
             value = _value(state.get(self._text(name)))
             if value is not None:
                 yield path + name, value
-        for i, child in enumerate(state.get("_children", ())):
+        for i, child in enumerate(_children(state)):
             own = self._text(child) if isinstance(child, str) else str(i)
             yield from self.entries(state.get(own, child), f"{path}{own}/", depth + 1)
 
@@ -222,6 +222,15 @@ class _Tree:
             f"{self._label}: expected a pickled link, {got}. Where you trust the file, load it by "
             "the program and the Chainer that wrote it, and save it by serializers.save_npz."
         )
+
+
+def _children(state: dict[str, Any]) -> Any:
+    """Names or links; those of a Sequential, which Chainer does not number in order, as here."""
+    children, layers = state.get("_children", ()), state.get("_layers")
+    if not isinstance(layers, list):
+        return children
+    found = Sequential._numbered(layers, lambda layer: "_params" in getattr(layer, "state", ()))
+    return found if {*map(id, found)} == {*map(id, children)} else children
 
 
 def _value(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Links that Chainer has pickled whole: recorded by Chainer 1.24.0 and 7.8.1 themselves."""
 
 import io
+import lzma
 import os
 import pickle
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
 import core.links as L
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import DictionarySerializer, load_npz, load_pickled
@@ -42,6 +44,16 @@ def test_it_has_what_the_npz_file_has(version, protocol):
     assert one.note == 7
     for name, array in saved(other).items():
         np.testing.assert_array_equal(saved(one)[name], array, err_msg=name)
+
+
+def test_layers_stand_in_their_order_though_chainer_numbers_them_in_another():
+    file = Path(__file__).parents[2] / "compat" / "tests" / "pickles" / "chainer_7.8.1.pkl.xz"
+    with lzma.open(file) as opened:
+        _, links, _ = pickle.load(opened)
+    pickled, inputs, y = links["layers"]
+    model = core.Sequential(L.Linear(3, 3), F.relu, L.Linear(3, 3), L.Linear(3, 3))
+    load_pickled(io.BytesIO(pickled), model)
+    np.testing.assert_allclose(model(*inputs).array, y, rtol=1e-4, atol=1e-5)
 
 
 def test_what_does_not_fit_is_told_and_not_loaded():

@@ -17,6 +17,8 @@ import numpy as np
 import core
 from core import Initializer, Link, Optimizer, Parameter, UpdateRule, Variable
 from core import links as L
+from core.arrays import backend
+from core.compat.utils.walker_alias import WalkerAlias
 from core.link.initializer import as_initializer
 from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.update_hooks import HookTable
@@ -34,12 +36,13 @@ _CURE = (
 
 
 def switch() -> None:
-    """Let links, optimizers, their rules and initializers take over the state of Chainer's."""
+    """Let links, optimizers, rules, initializers and samplers take over the state of Chainer's."""
     for cls, is_chainers, take in (
         (Link, _is_of_a_link, _take_link),
         (Optimizer, _is_of_an_optimizer, _take_optimizer),
         (UpdateRule, _is_of_a_rule, _take_rule),
         (Initializer, _is_of_an_initializer, _take_initializer),
+        (WalkerAlias, _is_of_a_sampler, _take_sampler),
     ):
         setattr(cls, "__setstate__", _setting(is_chainers, take))  # noqa: B010
 
@@ -326,6 +329,20 @@ def _take_initializer(self: Any, state: dict[str, Any]) -> None:
         taken = inspect.signature(type(self)).parameters
         type(self).__init__(self, **{name: state[name] for name in taken if name in state})
     self.__dict__.update(state)
+
+
+# -- samplers -------------------------------------------------------------------------------------
+
+
+def _is_of_a_sampler(state: dict[str, Any]) -> bool:
+    return "threshold" in state
+
+
+def _take_sampler(self: Any, state: dict[str, Any]) -> None:
+    """In Chainer the owner of each share and its alias stand beside each other."""
+    keep, values = state["threshold"], state["values"]
+    self._size = len(keep)
+    self._place((keep, values[::2], values[1::2]), backend.current_device())
 
 
 __all__ = ["Held", "Hyperparameter", "create_variable", "recover_parameter"]
