@@ -73,9 +73,8 @@ class Walk:
         plain = not (self.state.slow_path or self.retain_grad)
         required, keep = self.required, self.keep
         owned: set[Source] = set()
-        add_to: Any = iadd  # for Variables, which have none, what `+` does
-        if graph and plain:
-            add_to = array_api.functions.Add.add_to
+        # `iadd` is `+` for Variables, which have no addition in place.
+        add_to: Any = array_api.functions.Add.add_to if graph and plain else iadd
         e: Any
         f: Any = heappop(heap)[1]
         first, sources = f, f._sources
