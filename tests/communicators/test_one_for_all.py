@@ -42,7 +42,7 @@ def test_ranks_that_differ_each_do_what_their_script_says(default_ranks, tmp_pat
     modes = ("on_one_rank", "more_on_one_rank", "own_folders", "stops", "ragged", "fails")
     code, said, _ = default_ranks.outcome(2, "one_for_all", tmp_path, 15, *modes)
     assert code != 0
-    # By both ranks where one had loaded a snapshot; after the slip by one, or the other has time to tell, too.
+    # Both ranks where one had loaded a snapshot; one after the slip, or both if there is time.
     assert said.count("Training stopped by") in (3, 4)
     place = re.escape(socket.gethostname())
     assert re.search(f"stopped by ValueError on rank 1 of 2 on {place}: a slip", said)
