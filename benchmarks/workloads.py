@@ -222,7 +222,7 @@ ALL = [
     ),
     memory(
         "mlp-accumulated-freed",
-        "50 x 1000 MLP, gradients accumulated, free_graph",
+        "50 x 1000 MLP, accumulated, free_graph",
         "mlp",
         1.0,
         batch=1000,
