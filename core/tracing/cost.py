@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isqrt, prod
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from core.tracing.equation import Equation, Value
 from core.tracing.group import Group
 from core.tracing.lifetimes import peak
 from core.tracing.recorded import Recorded
+from core.tracing.tables import table, totals
 
 _CUBIC = {
     "linalg.cholesky": 1 / 3,
@@ -59,33 +59,20 @@ class Cost:
 
     def by_operation(self) -> dict[str, tuple[int, int]]:
         """Operations and bytes by the name of the operation; of its gradients apart."""
-        return self._by(lambda line: line.operation)
+        return totals([(line.operation, line.operations, line.bytes) for line in self.lines])
 
     def by_link(self) -> dict[str, tuple[int, int]]:
         """The same by the path and class of the link."""
-        return self._by(lambda line: line.link)
-
-    def _by(self, key: Callable[[Line], str]) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
-        for line in self.lines:
-            operations, size = found.get(key(line), (0, 0))
-            found[key(line)] = operations + line.operations, size + line.bytes
-        return found
+        return totals([(line.link, line.operations, line.bytes) for line in self.lines])
 
     def __repr__(self) -> str:
         """A table, the most expensive first."""
-        rows = [("", "operations", "bytes"), ("in all", *_shown(self.operations, self.bytes))]
-        rows.append(("in use at most", "", f"{self.peak:,}"))
-        for title, table in (("operation", self.by_operation()), ("link", self.by_link())):
-            rows.append((f"by {title}", "", ""))
-            for name, costs in sorted(table.items(), key=lambda item: item[1], reverse=True):
-                rows.append((f"  {name or '(outside)'}", *_shown(*costs)))
-        widths = [max([len(row[i]) for row in rows]) for i in range(3)]
-        lines = [
-            f"{name:<{widths[0]}}  {operations:>{widths[1]}}  {size:>{widths[2]}}".rstrip()
-            for name, operations, size in rows
+        head = [
+            ("", "operations", "bytes"),
+            ("in all", *_shown(self.operations, self.bytes)),
+            ("in use at most", "", f"{self.peak:,}"),
         ]
-        return "\n".join(lines)
+        return table(head, {"operation": self.by_operation(), "link": self.by_link()}, _shown)
 
 
 def _shown(operations: int, size: int) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from core.tracing.equation import Equation
 from core.tracing.execution import compiled
 from core.tracing.group import Group
 from core.tracing.recorded import Recorded
+from core.tracing.tables import table, totals
 
 RUNS = 10
 
@@ -41,38 +42,21 @@ class Profile:
 
     def by_call(self) -> dict[str, tuple[float, int]]:
         """Seconds, and how many calls, by the name of what is called; of loops together."""
-        return self._by(lambda line: line.call)
+        return totals([(line.call, line.seconds, 1) for line in self.lines])
 
     def by_operation(self) -> dict[str, tuple[float, int]]:
         """The same by the name of the operation; of its gradients apart."""
-        return self._by(lambda line: line.operation)
+        return totals([(line.operation, line.seconds, 1) for line in self.lines])
 
     def by_link(self) -> dict[str, tuple[float, int]]:
         """The same by the path and class of the link."""
-        return self._by(lambda line: line.link)
-
-    def _by(self, key: Callable[[Line], str]) -> dict[str, tuple[float, int]]:
-        found: dict[str, tuple[float, int]] = {}
-        for line in self.lines:
-            seconds, count = found.get(key(line), (0.0, 0))
-            found[key(line)] = seconds + line.seconds, count + 1
-        return found
+        return totals([(line.link, line.seconds, 1) for line in self.lines])
 
     def __repr__(self) -> str:
         """A table, the longest first."""
-        rows = [("", "microseconds", "calls")]
-        rows.append(("in all", *_shown(self.seconds, len(self.lines))))
-        tables = {"call": self.by_call(), "operation": self.by_operation(), "link": self.by_link()}
-        for title, table in tables.items():
-            rows.append((f"by {title}", "", ""))
-            for name, figures in sorted(table.items(), key=lambda item: item[1], reverse=True):
-                rows.append((f"  {name or '(outside)'}", *_shown(*figures)))
-        widths = [max([len(row[i]) for row in rows]) for i in range(3)]
-        lines = [
-            f"{name:<{widths[0]}}  {seconds:>{widths[1]}}  {count:>{widths[2]}}".rstrip()
-            for name, seconds, count in rows
-        ]
-        return "\n".join(lines)
+        head = [("", "microseconds", "calls"), ("in all", *_shown(self.seconds, len(self.lines)))]
+        parts = {"call": self.by_call(), "operation": self.by_operation(), "link": self.by_link()}
+        return table(head, parts, _shown)
 
 
 def _shown(seconds: float, count: int) -> tuple[str, str]:
