@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 First = TypeVar("First", int, float)
 
@@ -23,14 +23,14 @@ def totals(named: Iterable[tuple[str, First, int]]) -> dict[str, tuple[First, in
 
 def table(
     head: Iterable[tuple[str, str, str]],
-    parts: Mapping[str, dict[str, tuple[First, int]]],
-    written: Callable[[First, int], tuple[str, str]],
+    parts: Mapping[str, Mapping[str, tuple[float, int]]],
+    written: Callable[[Any, int], tuple[str, str]],
 ) -> str:
     """Rows of a name and two figures in columns: the head, then each part, its largest first."""
     rows = list(head)
     for title, part in parts.items():
         rows.append((f"by {title}", "", ""))
-        for name in sorted(part, key=part.__getitem__, reverse=True):
+        for name in sorted(part, key=lambda each: part[each], reverse=True):
             rows.append((f"  {name or '(outside)'}", *written(*part[name])))
     widths = [max([len(row[i]) for row in rows]) for i in range(3)]
     lines = [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
