@@ -57,9 +57,15 @@ def _computed(
 
 
 def _alike(equation: Equation) -> dict[Value, Any]:
-    """For what is made like another array, and takes nothing of its elements: any such array."""
+    """For what is made like another array, and takes nothing of its elements: any such array.
+
+    Of several axes it also lies like the other one, of which nothing is known before it is there;
+    and so does what is computed of it, and the order in which that is summed.
+    """
     x = equation.args[0] if equation.args else None
     if equation.call.name not in FILLED or not isinstance(x, Value):
+        return {}
+    if sum([n > 1 for n in x.shape]) > 1:
         return {}
     xp = host().xp
     like = xp.zeros((), dtype=x.dtype)

@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import core
 import core.functions as F
@@ -163,3 +165,32 @@ def test_what_kernels_find_out_about_shapes_is_found_out_once(monkeypatch):
                 assert program(x).tobytes() == function(x).tobytes()
                 assert program(x.swapaxes(2, 3)).tobytes() == function(x.swapaxes(2, 3)).tobytes()
         assert len(found) == threads
+
+
+@st.composite
+def laid(draw):
+    """Arrays whose axes lie in any order, in steps, backwards, or repeat one element."""
+    shape = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    order = draw(st.permutations(range(len(shape))))
+    numbers = np.random.default_rng(draw(st.integers(0, 99)))
+    there = numbers.normal(size=[2 * shape[axis] for axis in order])
+    array = np.transpose(there.astype(draw(st.sampled_from("fd"))), np.argsort(order))
+    ways = [(slice(n), slice(None, None, 2), slice(n - 1, None, -1), slice(1)) for n in shape]
+    return np.broadcast_to(array[tuple([draw(st.sampled_from(way)) for way in ways])], shape)
+
+
+FORMULAS = [F.gelu, F.erf, F.erfc, F.erfcx, F.ndtr, F.softplus, F.log_softmax, F.logsumexp]
+
+
+@settings(max_examples=20)
+@given(laid(), st.sampled_from(FORMULAS))
+def test_arrays_keep_their_layout_and_so_the_order_of_sums(x, function):
+    def step(x):
+        v = core.Variable(x)
+        y = function(v)
+        return [y, *core.grad([F.sum(y * y) + F.mean(y)], [v])]
+
+    program = core.trace(step, x, kernels=True)
+    for found, expected in zip(program(x), step(x), strict=True):
+        assert found.array.strides == expected.array.strides
+        np.testing.assert_array_equal(found.array, expected.array, strict=True)
