@@ -11,18 +11,16 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from core.arrays import backend
-from core.errors import RemovedArgument, nearest, place
-from core.errors.kinds import checked
-from core.errors.removed import removed
+from core.errors import place
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import results, summary
-from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
+from core.training.extended import Extended, call, naming
 from core.training.interruption import Interruption
-from core.training.ranks import Agreed, check_ranks, share_out, stepping
+from core.training.ranks import Agreed, share_out, stepping
 from core.training.reporter import Reporter, loaded_observation, saved_observation
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 from core.training.updater import Updater
@@ -36,20 +34,7 @@ _NOTHING_SAVED = (
 _NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
-class Entry:
-    """A registered extension, with its trigger, its priority, and the ranks that call it."""
-
-    def __init__(
-        self, extension: Any, trigger: Trigger, priority: float, call_first: bool, of_ranks: str
-    ) -> None:
-        self.extension = extension
-        self.trigger = trigger
-        self.priority = priority
-        self.call_before_training = call_first
-        self.ranks = of_ranks
-
-
-class Loop:
+class Loop(Extended):
     """Base of `Trainer` and `Run`: everything except the steps.
 
     `run_id` names the run in its snapshots, and stays the same when it `is_resumed` from one.
@@ -61,7 +46,6 @@ class Loop:
     epochs_agree = True
     """Whether epochs end at the same iteration on all ranks."""
 
-    _entries: dict[str, Entry] = set_by_init()
     _started_at: float | None = set_by_init()
 
     def __init__(
@@ -71,6 +55,7 @@ class Loop:
         out: str | os.PathLike[str] = "result",
         extensions: Iterable[Any] | None = None,
     ) -> None:
+        super().__init__()
         _check_updater(type(self).__name__, updater)
         self.updater = updater
         self.stop_trigger = get_trigger(stop_trigger)
@@ -85,7 +70,6 @@ class Loop:
         for name, optimizer in updater.get_all_optimizers().items():
             self.reporter.add_observer(name, optimizer.target)
             self.reporter.add_observers(name, optimizer.target.namedlinks(skipself=True))
-        self._entries = {}
         self._started_at = None
         self._elapsed_before = 0.0
         self._elapsed_in_all: float | None = None
@@ -141,78 +125,6 @@ class Loop:
         """Whether no update has been made yet."""
         return self.updater.iteration == 0
 
-    # -- extensions --------------------------------------------------------------------------
-
-    @checked
-    @removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
-    def extend(
-        self,
-        extension: Any,
-        name: str | None = None,
-        trigger: TriggerSpec = None,
-        priority: float | None = None,
-        *,
-        call_before_training: bool = False,
-        ranks: str | None = None,
-    ) -> None:
-        """Add an extension: an `Extension`, or any function of the trainer.
-
-        Where `name`, `trigger`, `priority` and `ranks` (who calls it in a job of several ranks, as
-        `Extension` says) are not given, the extension's own hold. Of several
-        extensions of one name the second is called `NAME_1`, the third `NAME_2`, in the order in
-        which they were added. With `call_before_training` it is also called before the first
-        update.
-        """
-        _check_extension(extension)
-        name = self._free_name(name or _own_name(extension))
-        if trigger is None:
-            trigger = getattr(extension, "trigger", Extension.trigger)
-        if priority is None:
-            priority = getattr(extension, "priority", Extension.priority)
-        if not hasattr(priority, "__neg__"):
-            raise TypeError(
-                f"{type(self).__name__}.extend: expected a number as the priority of {name!r}, "
-                f"such as training.PRIORITY_READER; got {priority!r:.60}."
-            )
-        of_ranks = getattr(extension, "ranks", Extension.ranks) if ranks is None else ranks
-        check_ranks(f"{type(self).__name__}.extend", of_ranks)
-        if isinstance(extension, Extension):
-            extension.name = name
-        self._entries[name] = Entry(
-            extension, get_trigger(trigger), priority, call_before_training, of_ranks
-        )
-
-    def _free_name(self, name: str) -> str:
-        if name == "training":
-            raise ValueError(
-                f"{type(self).__name__}.extend: the name 'training' belongs to the trainer; take "
-                "another."
-            )
-        # Slashes at the ends make no difference in the names of saved state.
-        taken, free, ordinal = {each.strip("/") for each in self._entries}, name, 0
-        while free.strip("/") in taken:
-            ordinal += 1
-            free = f"{name}_{ordinal}"
-        return free
-
-    def extension_names(self) -> list[str]:
-        """The names of the extensions, in the order in which they were added."""
-        return list(self._entries)
-
-    def extension_order(self) -> list[tuple[str, Entry]]:
-        """Names and entries in the order in which they are called: by priority, then as added."""
-        return sorted(self._entries.items(), key=lambda item: -item[1].priority)
-
-    def get_extension(self, name: str) -> Any:
-        """Return the extension called `name`; raises ValueError if there is none."""
-        if name in self._entries:
-            return self._entries[name].extension
-        known = ", ".join(map(repr, self._entries)) or "none"
-        raise ValueError(
-            f"{type(self).__name__}.get_extension: expected the name of an extension, one of "
-            f"{known}; got {name!r}.{nearest(name, self._entries)}"
-        )
-
     def __repr__(self) -> str:
         return summary.text(self)
 
@@ -255,14 +167,14 @@ class Loop:
         if self.communicator is not None:
             self._order = share_out(self, self.communicator)
         for name, entry in self._order:
-            with _naming(name, "initialize"):
-                _call(entry.extension, "initialize", self)
+            with naming(name, "initialize"):
+                call(entry.extension, "initialize", self)
         if self.communicator is not None:  # one rank alone may have loaded a snapshot
             self.communicator.compare("iteration to begin at", self.updater.iteration)
         self._set_aside_earlier_results()
         for name, entry in self._order:
             if entry.call_before_training:
-                with _naming(name, "__call__"):
+                with naming(name, "__call__"):
                     entry.extension(self)
         # A snapshot may have been loaded long ago, or by an extension: what was drawn since then
         # must not change what the resumed run draws.
@@ -273,7 +185,7 @@ class Loop:
         """Keep the results of another run, which this one would replace, and say so."""
         found: dict[Path, str | None] = {}
         for name, entry in self._order:
-            with _naming(name, "files_in_the_way"):
+            with naming(name, "files_in_the_way"):
                 ask = getattr(entry.extension, "files_in_the_way", None)
                 if ask is not None and getattr(entry.extension, "leads", True):
                     found.update(ask(self))
@@ -304,7 +216,7 @@ class Loop:
             with self.reporter.scope(self.observation):
                 yield
                 for name, entry in self._order:
-                    with _naming(name, "__call__"):
+                    with naming(name, "__call__"):
                         if entry.trigger(self):
                             entry.extension(self)
 
@@ -318,8 +230,8 @@ class Loop:
 
     def _interrupt(self) -> None:
         for name, entry in self._order:
-            with _naming(name, "on_interrupt"):
-                _call(entry.extension, "on_interrupt", self)
+            with naming(name, "on_interrupt"):
+                call(entry.extension, "on_interrupt", self)
 
     def _tell_stopped(self, by: str) -> None:
         """Say what ended the run, what is saved of it, and how to go on."""
@@ -347,7 +259,7 @@ class Loop:
                 )
         for name, entry in self._order:
             try:
-                _call(entry.extension, "on_error", self, error, error.__traceback__)
+                call(entry.extension, "on_error", self, error, error.__traceback__)
             except Exception as another:
                 error.add_note(f"on_error of extension {name!r} raised {another!r} as well.")
 
@@ -358,8 +270,8 @@ class Loop:
         failures: list[Exception] = []
         for name, entry in self._order:
             try:
-                with _naming(name, "finalize"):
-                    _call(entry.extension, "finalize")
+                with naming(name, "finalize"):
+                    call(entry.extension, "finalize")
             except Exception as error:
                 failures.append(error)
         try:
@@ -384,15 +296,15 @@ class Loop:
         All ranks call this before `serialize` where one file is for all of them.
         """
         for name, entry in self._order:
-            with _naming(name, "collect"):
-                _call(entry.extension, "collect")
+            with naming(name, "collect"):
+                call(entry.extension, "collect")
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load everything that the rest of the run depends on."""
         self.updater.serialize(serializer["updater"])
         _serialize(self.stop_trigger, serializer.optional("stop_trigger"))
         for name, entry in self._entries.items():
-            with _naming(name, "serialize"):
+            with naming(name, "serialize"):
                 _serialize(entry.extension, serializer["extensions"][name])
                 _serialize(entry.trigger, serializer["extension_triggers"].optional(name))
         # The stop trigger is asked about the last step when the next one is due.
@@ -441,71 +353,6 @@ def _make_directory(who: str, out: str | os.PathLike[str]) -> None:
         raise
 
 
-def _check_extension(extension: Any) -> None:
-    if not callable(extension):
-        raise TypeError(
-            "Trainer.extend: expected an Extension or a function of the trainer, got "
-            f"{extension!r:.100}."
-        )
-    if isinstance(extension, type):
-        raise TypeError(
-            f"Trainer.extend: expected an extension, got the class {extension.__name__}. "
-            f"Make one of it: {extension.__name__}(...)."
-        )
-    if "invoke_before_training" in {*dir(type(extension)), *getattr(extension, "__dict__", {})}:
-        raise RemovedArgument(
-            f"{_own_name(extension)}: the attribute 'invoke_before_training' no longer exists. "
-            f"{INVOKE_BEFORE_TRAINING}"
-        )
-
-
-def _own_name(extension: Any) -> str:
-    for attribute in ("name", "default_name", "__name__"):
-        name = getattr(extension, attribute, None)
-        if isinstance(name, str):
-            return name
-    return type(extension).__name__
-
-
-def _call(extension: Any, method: str, *args: Any) -> None:
-    function = getattr(extension, method, None)
-    if function is not None:
-        function(*args)
-
-
 def _serialize(part: Any, serializer: AbstractSerializer) -> None:
     if hasattr(part, "serialize"):
         part.serialize(serializer)
-
-
-class _naming:
-    """Let an error say which extension it comes from."""
-
-    def __init__(
-        self,
-        name: str,
-        method: Literal[
-            "initialize",
-            "__call__",
-            "on_interrupt",
-            "finalize",
-            "collect",
-            "serialize",
-            "files_in_the_way",
-        ],
-    ) -> None:
-        self._where = f"Raised by the extension {name!r} in {method}."
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, tb: Any) -> None:
-        if isinstance(
-            error, StopIteration
-        ):  # which further out would end the loop, or lose its name
-            raise RuntimeError(
-                f"{self._where} StopIteration: something has come to its end there. Catch it, or "
-                "give next() a default."
-            ) from error
-        if isinstance(error, Exception):
-            error.add_note(self._where)

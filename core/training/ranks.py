@@ -9,7 +9,8 @@ from core.training.summary import named
 
 if TYPE_CHECKING:
     from core.training.communicator import Communicator
-    from core.training.loop import Entry, Loop
+    from core.training.extended import Entry
+    from core.training.loop import Loop
     from core.training.trigger import Trigger
 
 _RANKS = ("each", "first", "together")
