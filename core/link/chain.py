@@ -59,6 +59,7 @@ class Chain(Link):
        └─ b  (10,)     float32                  10
     """
 
+    _tables = (*Link._tables, "_children")
     _children: dict[str, None] = set_by_init()
 
     def __init__(self, **links: Link) -> None:
@@ -121,7 +122,6 @@ class Chain(Link):
         return [child for n in self._children if isinstance(child := own[n], Link)]
 
     def _share_children(self) -> None:
-        self._children = dict(self._children)
         for name, child in self._named_children():
             clone = self.__dict__[name] = child.copy("share")
             clone.name = name
@@ -140,6 +140,7 @@ class ChainList(Link, MutableSequence[Any]):
     (2, (2, 5))
     """
 
+    _tables = (*Link._tables, "_children")
     _children: list[Link] = set_by_init()
 
     def __init__(self, *links: Link) -> None:

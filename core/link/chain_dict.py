@@ -35,6 +35,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
     ['/digit/W', '/digit/b', '/parity/W', '/parity/b']
     """
 
+    _tables = (*Link._tables, "_children")
     _children: dict[str, Link] = set_by_init()
 
     def __init__(

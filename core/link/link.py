@@ -293,9 +293,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         return clone
 
     def _shared(self) -> Self:
-        clone = type(self).__new__(type(self))
-        clone.__dict__.update(self.__dict__)
-        clone._params, clone._persistent = dict(self._params), dict(self._persistent)
+        clone = copy.copy(self)
         clone.name = None
         for name, mine in self._own_params():
             parameter = clone.__dict__[name] = copy.copy(mine)

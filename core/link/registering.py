@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from core.errors import RegistrationError, nearest
 from core.errors.keywords import answering
@@ -23,6 +23,7 @@ class Registering:
     while None is in the place of its parameter, which then is left out of everything.
     """
 
+    _tables: ClassVar[tuple[str, ...]] = ("_params", "_persistent")  # of what is registered
     _set_in_scope: set[str] | None = None  # the names that the present block has registered
     _params: dict[str, None] = set_by_init()
     _persistent: dict[str, None] = set_by_init()
@@ -30,6 +31,14 @@ class Registering:
     def __init__(self) -> None:
         self._params = {}
         self._persistent = {}
+
+    def __copy__(self) -> Self:
+        """A shallow copy: the very same parameters and values, registered in tables of its own."""
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        for name in clone.__dict__.keys() & set(self._tables):
+            clone.__dict__[name] = self.__dict__[name].copy()
+        return clone
 
     @property
     def within_init_scope(self) -> bool:

@@ -31,6 +31,7 @@ class Sequential(ChainList):
     (3, 2)
     """
 
+    _tables = (*ChainList._tables, "_layers")
     _layers: list[Layer] = set_by_init()
 
     def __init__(self, *layers: Layer) -> None:
@@ -176,6 +177,25 @@ class Sequential(ChainList):
         self._check_mode("repeat", mode)
         rounds = (self.copy(mode) for _ in range(n_repeat))
         return Sequential(*(layer for one in rounds for layer in one))
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load the links under their numbers."""
+        numbers = self._numbers_of_chainer()
+        if numbers != sorted(numbers):
+            serializer.caution(
+                "the links of a Sequential are numbered in order here; in Chainer their numbers "
+                f"are {', '.join(map(str, numbers))}. Load what it has saved link by link, each "
+                "with the path of its number there."
+            )
+        super().serialize(serializer)
+
+    def _numbers_of_chainer(self) -> list[int]:
+        """Which numbers files of Chainer have for the links, if those here are in order."""
+        places = {id(x): i for i, x in reversed([*enumerate(self._layers)]) if isinstance(x, Link)}
+        if [*sorted(places, key=places.__getitem__)] != [*map(id, self._children)]:
+            return []
+        ahead, count = 1 + min(places.values(), default=0), len(places)
+        return [*range(min(ahead, count)), *range(count - 1, ahead - 1, -1)]
 
     def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
         for layer in self._layers:

@@ -43,6 +43,9 @@ class AbstractSerializer(ABC):
         that does not know statements does nothing here.
         """
 
+    def caution(self, text: str) -> None:  # noqa: B027
+        """Say what is to be minded where a file is loaded that another program has written."""
+
     @abstractmethod
     def __call__(self, key: str, value: Any) -> Any:
         """Save or load one value (an array, a number, a string or None), and return it."""

@@ -64,6 +64,8 @@ class Entries(Mapping[str, Array]):
 
     label: str
     specs: dict[str, Spec]
+    signed: bool = True
+    """Whether the file has a digest of its bytes, as those have that are written here."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.specs

@@ -155,22 +155,26 @@ def open_hdf5(path: str | os.PathLike[str]) -> Iterator[GroupEntries]:
     h5py = need("h5py", "hdf5", "load_hdf5")
     label = os.fspath(path)
     with open(path, "rb") as stream:
-        _check_bytes(stream, label)
+        signed = _check_bytes(stream, label)
     with blaming(label):
         file = h5py.File(path, "r")
     with file:
-        yield GroupEntries(file, label)
+        entries = GroupEntries(file, label)
+        entries.signed = signed
+        yield entries
 
 
-def _check_bytes(stream: IO[bytes], label: str) -> None:
+def _check_bytes(stream: IO[bytes], label: str) -> bool:
+    """Whether the file has a digest of its bytes; raises where that is wrong."""
     head = stream.read(_USER_BLOCK)
     if head.startswith(_SIGNATURE):
-        return
+        return False
     if not head.startswith(MARK):
         raise damaged(label, "it does not begin as one", instead(stream, HDF5))
     found = digest(stream, _USER_BLOCK, stream.seek(0, os.SEEK_END))
     if head != (MARK + found).ljust(_USER_BLOCK, b"\0"):
         raise damaged(label, "its bytes do not have the digest that was stored with them")
+    return True
 
 
 def damaged(label: str, what: str, instead: str = "") -> CheckpointDamaged:

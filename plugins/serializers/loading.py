@@ -31,7 +31,8 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
     source.known = max(
         (v.nbytes for v in before.values.values() if hasattr(v, "nbytes")), default=0
     )
-    _check_fit(who, before, source, obj)
+    cautions = before.cautions if not getattr(source.entries, "signed", True) else {}
+    _check_fit(who, before, source, obj, "".join([f"\n{text}" for text in cautions]))
     copies = {name: _copied(value) for name, value in before.values.items()}
     try:
         source.load(obj)
@@ -41,6 +42,8 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
         raise
     _warn_of_unused(who, source)
     _warn_of_lacking(who, before, source)
+    for text in cautions:
+        place.warn(f"{who}: the file has been written by another program. {text}")
 
 
 class EntriesDeserializer(Deserializer):
@@ -201,6 +204,7 @@ class _Outline(Serializer):
         self.optional_parts: set[str] = set()
         self.optional_values: set[str] = set()
         self.statements: dict[str, Callable[[str], str]] = {}
+        self.cautions: dict[str, None] = {}
         self.path = ""
 
     def __getitem__(self, key: str) -> _Outline:
@@ -223,6 +227,9 @@ class _Outline(Serializer):
 
     def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
         self.statements[self.path + key.lstrip("/")] = misfit
+
+    def caution(self, text: str) -> None:
+        self.cautions[f"/{self.path.rstrip('/')}: {text}"] = None
 
     def asked_for(self, source: EntriesDeserializer) -> dict[str, Any]:
         """The values, but for those that `source` lacks and may lack; None for parts it may lack.
@@ -260,7 +267,9 @@ def _copied(value: Any) -> Any:
     return backend.of(value).copy(value) if _is_array(value) else value
 
 
-def _check_fit(who: str, before: _Outline, source: EntriesDeserializer, obj: Any) -> None:
+def _check_fit(
+    who: str, before: _Outline, source: EntriesDeserializer, obj: Any, cautions: str
+) -> None:
     """Compare names, shapes and dtypes with the file's, and raise for all that differs at once."""
     archive, values = source.entries, before.asked_for(source)
     names = {name: source.path + name for name in values}
@@ -290,6 +299,7 @@ def _check_fit(who: str, before: _Outline, source: EntriesDeserializer, obj: Any
         + "\n".join(_shortened(lines))
         + "\nBuild the object as it was when it was saved, name a part of the file with path=..., "
         "leave entries out with ignore_names=..., or keep what the file lacks with strict=False."
+        + cautions
     )
 
 

@@ -88,12 +88,12 @@ class Archive(Entries):
         self.label = label
         self._stream = stream
         self._size = stream.seek(0, os.SEEK_END)
-        signed = self._check_bytes(stream)
+        self.signed = self._check_bytes(stream)
         with self._blaming():
             self._zip = zipfile.ZipFile(stream)
             self._infos = self._list()
             self._check_sizes()
-            if not signed:
+            if not self.signed:
                 self._check_plausible()
                 self._check_sums()
             self.specs = {name: self._spec(name) for name in self._infos}

@@ -142,6 +142,47 @@ def test_copies_reach_all_children(mode):
     assert [path for path, _ in net.namedparams()] == PATHS
 
 
+def grown(link):
+    """A link, with one more child."""
+    new = L.Linear(1, 1)
+    if isinstance(link, core.Chain):
+        with link.init_scope():
+            link.new = new
+    elif isinstance(link, core.ChainDict):
+        link["new"] = new
+    else:
+        link.append(new)
+    return new
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Net,
+        lambda: core.ChainList(L.Linear(1, 1)),
+        lambda: core.Sequential(L.Linear(1, 1), abs),
+        lambda: core.ChainDict({"a": L.Linear(1, 1)}),
+    ],
+)
+def test_a_shallow_copy_has_the_same_parts_in_tables_of_its_own(make):
+    net = make()
+    net.add_persistent("mean", np.zeros(2))
+    params, children = list(net.params()), list(net.children())
+    other = copy.copy(net)
+    assert type(other) is type(net) and other.mean is net.mean
+    for mine, its in zip(net.params(), other.params(), strict=True):
+        assert mine is its
+    new = grown(other)
+    other.add_param("p", (2,))
+    other.add_persistent("n", 1)
+    assert [id(child) for child in other.children()] == [*map(id, children), id(new)]
+    assert [id(child) for child in net.children()] == [*map(id, children)]
+    assert [*map(id, net.params())] == [*map(id, params)]
+    assert "n" not in saved(net) and "n" in saved(other)
+    grown(net)
+    assert new in list(other.children()) and new not in list(net.children())
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_clones_keep_sharing_inside(clone):
     shared = L.Linear(2, 2)

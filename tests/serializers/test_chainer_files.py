@@ -1,6 +1,7 @@
 """Files that Chainer itself has written load, and training goes on from them as it did there."""
 
 import random
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import core.functions as F
 import core.links as L
 from core import datasets, iterators, optimizers, training
 from core.errors import CheckpointError
-from core.serializers import load_hdf5, load_npz
+from core.serializers import load_hdf5, load_npz, save_hdf5, save_npz
 
 FILES = Path(__file__).parents[1] / "data" / "chainer"
 VERSIONS = ("3.0.0", "3.2.0", "7.8.1")
@@ -142,3 +143,52 @@ def test_damaged_npz_files_of_chainer_never_load_other_values(path):
 def test_damaged_hdf5_files_of_chainer_are_refused_or_load(path):
     """No more can be promised: they have no checksums. Seed 710 damages the name of a dataset."""
     assert set(outcomes(path, "h5", [*range(200), 710])) <= {"refused", "same", "different"}
+
+
+NUMBERS = {  # of the links (L) between functions (F), as Chainer 7.8.1 writes them
+    "LL": [0, 1],
+    "LLL": [0, 2, 1],
+    "FLLLLLL": [0, 1, 5, 4, 3, 2],
+    "FFLLLLLL": [0, 1, 2, 5, 4, 3],
+    "LFLFLFL": [0, 3, 2, 1],
+    "FFFFFFLLL": [0, 1, 2],
+    "LLLLLLLLLLLL": [0, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+    "FF": [],
+}
+
+
+@pytest.mark.parametrize("layers", NUMBERS)
+def test_the_numbers_of_links_are_those_that_chainer_gives_them(layers):
+    model = core.Sequential(*[F.relu if c == "F" else L.Linear(1, 1) for c in layers])
+    assert model._numbers_of_chainer() == NUMBERS[layers]
+
+
+@pytest.mark.parametrize("ending", LOAD)
+def test_who_loads_a_sequential_of_chainers_is_told_of_its_numbers(ending, tmp_path):
+    path, there = tmp_path / f"model.{ending}", [0, 3, 2, 1]
+    links = [L.Linear(2, 2) for _ in there]
+    entries = {f"{n}/{name}": links[i].W.array[0] + i for i, n in enumerate(there) for name in "b"}
+    entries |= {f"{n}/W": links[i].W.array + i for i, n in enumerate(there)}
+    if ending == "npz":
+        np.savez(path, **entries)
+    else:
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            for name, array in entries.items():
+                file[name] = array
+    model = core.Sequential(*[L.Linear(2, 2) for _ in there])
+    with pytest.warns(
+        UserWarning, match="another program. /: .* in Chainer their .* are 0, 3, 2, 1[.]"
+    ):
+        LOAD[ending](path, model)
+    assert not np.array_equal(model[1].W.array, links[1].W.array + 1)
+    for i, n in enumerate(there):
+        LOAD[ending](path, model[i], path=f"{n}/")
+        np.testing.assert_array_equal(model[i].W.array, links[i].W.array + i)
+    other = core.Chain(a=core.Sequential(*[L.Linear(2, size) for size in (3, 2, 2, 2)]))
+    with pytest.raises(CheckpointError, match="missing(.|\n)*/a: the links of a Sequential"):
+        LOAD[ending](path, other)
+    save = {"npz": save_npz, "h5": save_hdf5}[ending]
+    save(path, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LOAD[ending](path, model)
