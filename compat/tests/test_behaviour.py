@@ -36,6 +36,9 @@ def test_a_shared_parameter_takes_a_step_for_each_link():
     optimizer.update()
     np.testing.assert_allclose(a.W.array, before - 1 - 1.5, rtol=1e-5)
     assert a.W.update_rule.t == 2
+    optimizer.update()
+    np.testing.assert_allclose(a.W.array, before - 2.5 - 1.75 - 1.875, rtol=1e-5)
+    assert a.W.update_rule.t == 4
 
 
 def test_a_link_may_be_registered_twice():

@@ -14,6 +14,7 @@ from core.link.parameter import Parameter
 from core.optimizer import together
 from core.optimizer.accumulating import Accumulating
 from core.optimizer.declared_by_rule import DeclaredByRule
+from core.optimizer.prepared import PreparedStep
 from core.optimizer.step import Step
 from core.optimizer.update_rule import UpdateRule
 
@@ -60,6 +61,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
     _groups: tuple[ParameterGroup, ...] = ()
     _told_of_newcomers: bool = False
     _under_way: Sequence[Step] = ()
+    _prepared: PreparedStep | None = None
 
     def setup(self, link: Link) -> Self:
         """Set `link` as the target, and give each of its parameters an update rule."""
@@ -148,6 +150,10 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if record is not None:
             record(self)
             return
+        if self._prepared is not None:
+            if self._prepared.made(self):
+                return
+            self._prepared = None  # it holds arrays that may be others' by now
         steps = self._steps_of(target)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
@@ -156,6 +162,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
+        if all([getattr(type(self), name) is method for name, method in _METHODS]):
+            self._prepared = PreparedStep.of(self)
 
     @staticmethod
     def _recording() -> Callable[[Any], None] | None:
@@ -232,3 +240,13 @@ class GradientMethod(DeclaredByRule, Accumulating):
         for rule, parameter in super().working():
             if rule is not None and rule.enabled:
                 yield rule, parameter
+
+
+_METHODS = [
+    (name, getattr(GradientMethod, name))
+    for name in (
+        "update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working",
+        "is_safe_to_update", "update_loss_scale",
+    )
+]  # fmt: skip
+"""What a prepared step takes the place of: where others stand there, none is prepared."""

@@ -1,9 +1,9 @@
-"""A step of an optimizer that is made again and again, for the same parameters and nothing beside.
+"""A step of an optimizer that is made as the one before it was, for the same parameters.
 
-`GradientMethod.update` finds out about each parameter in each step: whether its gradient fits, what
-its rule keeps and where, which rules are alike. What it found is kept here, and looked at before
-the next step: where something is not as it was, that one is made by `update` itself. Numbers such
-as rates are read anew. So captured steps update with the bits of others, in a fraction of the time.
+A step finds out about each parameter whether its gradient fits, what its rule keeps and where,
+which rules are alike. What the last one found is kept here, and looked at before the next: where
+something is not as it was, that one finds out anew. Numbers such as rates are read each time. So
+all steps have the same bits, and those of small networks take half of the time.
 
 A kernel for all parameters may have an attribute `prepared`: of `(params, states)` it gives
 `call(rule, grads)`, which does what the kernel does for parameters of these shapes and dtypes, or
@@ -12,18 +12,13 @@ None.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import is_
 from typing import Any, NamedTuple, Self
 
 from core.arrays.backend import Backend, host
-from core.arrays.spec import spec_of
-from core.optimizer.gradient_method import GradientMethod
 from core.optimizer.update_rule import UpdateRule
 
-_OF_OPTIMIZERS = (
-    "update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working",
-    "is_safe_to_update", "update_loss_scale",
-)  # fmt: skip
 _OF_RULES = ("_run", "_count", "_prepare", "_work_on", "_run_step", "update", "check")
 _FLOATS = ("float32", "float64")  # 16 bits have masters
 
@@ -32,6 +27,8 @@ class _Member(NamedTuple):
     """A parameter with its rule, and all that is to be as it was."""
 
     parameter: Any
+    source: Any  # which has the gradient
+    spec: Any  # of array and gradient
     array: Any
     rule: Any
     hyperparam: Any
@@ -39,13 +36,21 @@ class _Member(NamedTuple):
     state: dict[str, Any]
     kept: list[int]  # the arrays of the state, by identity
 
+    @classmethod
+    def of(cls, parameter: Any, rule: Any) -> Self:
+        """All as it is now."""
+        numbers, state = rule.hyperparam, rule._state
+        own, kept = dict(numbers.__dict__), [*map(id, state.values())]
+        at = parameter, parameter._source, parameter._spec, parameter._array
+        return cls(*at, rule, numbers, own, state, kept)
+
 
 class _Launch(NamedTuple):
-    """Members whose steps one call makes."""
+    """Members whose steps one call makes; it gives the positions of those that it leaves."""
 
     rules: list[Any]
     parameters: list[Any]
-    call: Callable[[Any, list[Any]], None]
+    call: Callable[[Any, list[Any]], Iterable[int] | None]
 
 
 class PreparedStep:
@@ -58,17 +63,18 @@ class PreparedStep:
     >>> link.W.grad = np.ones((1, 1), "f")
     >>> optimizer.update()
     >>> prepared = PreparedStep.of(optimizer)
-    >>> prepared.made(), link.W.array.item(), optimizer.t
+    >>> prepared.made(optimizer), link.W.array.item(), optimizer.t
     (True, -1.0, 2)
     >>> link.W.update_rule.enabled = False
-    >>> prepared.made(), link.W.array.item(), optimizer.t
+    >>> prepared.made(optimizer), link.W.array.item(), optimizer.t
     (False, -1.0, 2)
     """
 
     def __init__(self, optimizer: Any, members: list[_Member], passed: list[Any]) -> None:
-        self._optimizer = optimizer
+        self._kind = type(optimizer)
+        self._parameters = [*optimizer.target.params(False)]
         self._members = members
-        self._passed = passed  # parameters and their rules, which are not enabled
+        self._passed = passed  # parameters and their rules, which have no step to make
         self._alone: list[tuple[Any, Any, Callable[[Any], None]]] = []
         self._launches: list[_Launch] = []
         self._group()
@@ -77,32 +83,23 @@ class PreparedStep:
     def of(cls, optimizer: Any) -> Self | None:
         """The next step of an optimizer that has made one; None where there is more to be done.
 
-        That is so with hooks, a loss scale, 16-bit parameters, and what is overridden.
+        That is so with hooks, a loss scale, 16-bit parameters, and what rules override.
         """
-        kind = type(optimizer)
         if optimizer._hooks or optimizer._loss_scale is not None:
-            return None
-        if any(
-            [getattr(kind, name) is not getattr(GradientMethod, name) for name in _OF_OPTIMIZERS]
-        ):
             return None
         members, passed = [], []
         for parameter in optimizer.target.params(False):
-            rule, grad = parameter.update_rule, parameter.grad
-            if rule is None or not rule.enabled:
-                if rule is None and grad is not None:
-                    return None
+            rule = parameter.update_rule
+            if _has_no_step(parameter, rule):
                 passed.append((parameter, rule))
-            elif grad is not None:
-                if not _is_plain(parameter, rule, grad):
-                    return None
-                numbers, state = rule.hyperparam, rule._state
-                kept = [*map(id, state.values())]
-                own = dict(numbers.__dict__)
-                members.append(
-                    _Member(parameter, parameter._array, rule, numbers, own, state, kept)
-                )
+            elif rule is None or not _is_plain(parameter, rule):
+                return None
+            else:
+                members.append(_Member.of(parameter, rule))
         return cls(optimizer, members, passed) if members else None
+
+    def __reduce__(self) -> Any:
+        return type(None), ()  # a copy of an optimizer finds out about its own parameters
 
     def _group(self) -> None:
         """Find what is made by one call."""
@@ -124,15 +121,13 @@ class PreparedStep:
             prepared = getattr(kernel, "prepared", None)
             call = prepared(arrays, states) if prepared is not None else None
             if call is None:
-                call = _launching(kernel, backend, rules, parameters, arrays, states)
+                call = _launching(kernel, backend, arrays, states)
             self._launches.append(_Launch(rules, parameters, call))
 
-    def made(self) -> bool:
+    def made(self, optimizer: Any) -> bool:
         """Make the step, if all is as it was, and say whether that was so."""
-        if not self._holds():
+        if not self._holds(optimizer):
             return False
-        optimizer = self._optimizer
-        optimizer._parts = 0
         optimizer.t += 1
         for rule, parameter, run in self._alone:
             rule._count()
@@ -141,26 +136,38 @@ class PreparedStep:
         for rules, parameters, call in self._launches:
             for rule in rules:
                 rule._count()
-            call(rules[0], [parameter.grad for parameter in parameters])
+            for i in call(rules[0], [p._source._grad for p in parameters]) or ():
+                rules[i]._run_step(parameters[i])
             for parameter in parameters:
                 parameter.version += 1
         return True
 
-    def _holds(self) -> bool:
-        optimizer = self._optimizer
-        if optimizer._hooks or optimizer._loss_scale is not None:
+    def _holds(self, optimizer: Any) -> bool:
+        if (
+            type(optimizer) is not self._kind
+            or optimizer._hooks
+            or optimizer._loss_scale is not None
+        ):
             return False
-        for p, array, rule, numbers, own, state, kept in self._members:
+        parameters = [*optimizer.target.params(False)]
+        known = self._parameters
+        if len(parameters) != len(known) or not all(map(is_, parameters, known)):
+            return False
+        for p, source, spec, array, rule, numbers, own, state, kept in self._members:
             if (
-                p._array is not array
-                or not array.flags.writeable
+                p._source is not source
+                or p._array is not array
                 or p.update_rule is not rule
                 or not rule.enabled
                 or rule._hooks
                 or rule._state is not state
-                or [*map(id, state.values())] != kept
                 or rule.hyperparam is not numbers
                 or numbers.__dict__ != own
+                or [*map(id, state.values())] != kept
+                or not array.flags.writeable
+                or type(grad := source._grad) is not spec.type
+                or grad.shape != spec.shape
+                or grad.dtype != spec.dtype
             ):
                 return False
         for rules, _, _ in self._launches:
@@ -169,19 +176,27 @@ class PreparedStep:
                 if rule.t != t:
                     return False
         for p, rule in self._passed:
-            if p.update_rule is not rule or (rule is not None and rule.enabled):
+            if p.update_rule is not rule or not _has_no_step(p, rule):
                 return False
         return True
 
 
-def _is_plain(parameter: Any, rule: Any, grad: Any) -> bool:
+def _has_no_step(parameter: Any, rule: Any) -> bool:
+    """Whether a step passes a parameter by, without a word or a change."""
+    if rule is not None and not rule.enabled:
+        return True
+    return parameter.grad is None and (rule is None or not parameter._frozen)
+
+
+def _is_plain(parameter: Any, rule: Any) -> bool:
     """Whether the step of a parameter is no more than that of its rule."""
-    spec = parameter._spec
+    spec, source = parameter._spec, parameter._source
     return (
-        spec.backend is host()
+        source is not None
+        and type(source._grad) is spec.type
+        and spec.backend is host()
         and spec.dtype.name in _FLOATS
-        and spec_of(grad) is spec
-        and not parameter._frozen
+        and rule._master is None
         and not rule._hooks
         and type(rule._state) is dict
         and _has_all_of(type(rule), UpdateRule, _OF_RULES)
@@ -194,12 +209,12 @@ def _has_all_of(kind: type, base: type, names: tuple[str, ...]) -> bool:
 
 
 def _launching(
-    kernel: Any, backend: Backend, rules: Any, parameters: Any, arrays: Any, states: Any
-) -> Callable[[Any, list[Any]], None]:
+    kernel: Any, backend: Backend, arrays: Any, states: Any
+) -> Callable[[Any, list[Any]], Iterable[int] | None]:
     """The call of a kernel that is not prepared for these parameters."""
 
-    def call(rule: Any, grads: list[Any]) -> None:
-        for i in kernel(rule, backend.xp, arrays, grads, states) or ():
-            rules[i].update_core(parameters[i])
+    def call(rule: Any, grads: list[Any]) -> Iterable[int] | None:
+        found: Iterable[int] | None = kernel(rule, backend.xp, arrays, grads, states)
+        return found
 
     return call

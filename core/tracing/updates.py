@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.optimizer import GradientMethod, PreparedStep
+from core.optimizer import GradientMethod
 from core.tracing import tape
 from core.tracing.leaving import deliver, writing
 
@@ -31,7 +31,6 @@ class Update:
         self.parameters = parameters
         self.graded = graded
         self._beside = {name: getattr(optimizer, name) for name in optimizer._of_gradients}
-        self._prepared: PreparedStep | None = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Deliver gradients, and update."""
@@ -41,10 +40,8 @@ class Update:
         for parameter in self.cleared:
             parameter._source._grad = None
         deliver(self.given, arrays[:count])
-        if self._prepared is None or not self._prepared.made():
-            vars(self.optimizer).update(self._beside)
-            self.optimizer.update()
-            self._prepared = PreparedStep.of(self.optimizer)
+        vars(self.optimizer).update(self._beside)
+        self.optimizer.update()
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
 
 

@@ -1,5 +1,8 @@
 """Steps that are made again for the same parameters: the bits of `update`, whatever is changed."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,6 @@ import core.functions as F
 import core.links as L
 import core.optimizer_hooks as hooks
 from core import optimizers
-from core.optimizer import PreparedStep
 
 X = np.random.default_rng(0).normal(size=(8, 6)).astype("f")
 
@@ -59,6 +61,12 @@ def own_rule(o):
     o.target[1].W.update_rule = rule
 
 
+def count_on(o):
+    for p in o.target.params():
+        if p.update_rule is not None:
+            p.update_rule.t = 1000  # from where small ones are stepped by loops, too
+
+
 def save_and_load(o):
     made = {}
     o.serialize(core.serializers.DictionarySerializer(made))
@@ -70,6 +78,11 @@ CHANGES = {
     "rate": rescale,
     "rate of a group": lambda o: o.group("*/b", **{next(iter(o.hyperparam.get_dict())): 0.003}),
     "count of a rule": lambda o: setattr(o.target[0].W.update_rule, "t", 9),
+    "counts of all rules": count_on,
+    "frozen": lambda o: o.target[0].disable_update(),
+    "not frozen": lambda o: o.target[0].enable_update(),
+    "another layer": lambda o: o.target.add_link(L.Linear(2, 2)),
+    "set up": lambda o: o.setup(o.target),
     "rule off": lambda o: setattr(o.target[0].b.update_rule, "enabled", False),
     "rule on": lambda o: setattr(o.target[0].b.update_rule, "enabled", True),
     "another rule": own_rule,
@@ -95,15 +108,21 @@ THERE_AND_BACK = [
 NAMES = [name for name in dir(optimizers) if name[0].isupper() and name != "LBFGS"]
 
 
-def run(make, changes, width, captured):
+def tobytes(array):
+    return None if array is None else array.tobytes()
+
+
+def run(make, changes, width, way):
     core.seed(0)
     model = core.ChainList(L.Linear(6, width), L.Linear(width, 3))
     optimizer = make().setup(model)
     step = lambda x: optimizer.update(lambda: F.sum(F.tanh(model[1](F.relu(model[0](x)))) ** 2))  # noqa: E731
-    call = core.capture(step) if captured else step
+    call = core.capture(step) if way == "captured" else step
     found = []
     for i, name in enumerate(["nothing"] * 4 + changes):
         CHANGES[name](optimizer)
+        if way == "anew":
+            optimizer._prepared = None
         call(X * (i + 1))
         rules = [p.update_rule for p in model.params() if p.update_rule is not None]
         states = [rule.state or {} for rule in rules]
@@ -111,7 +130,7 @@ def run(make, changes, width, captured):
             [
                 name,
                 optimizer.t,
-                *[(p.array.tobytes(), p.version, p.grad.tobytes()) for p in model.params()],
+                *[(p.array.tobytes(), p.version, tobytes(p.grad)) for p in model.params()],
                 *[
                     (rule.t, {k: np.asarray(v).tobytes() for k, v in s.items()})
                     for rule, s in zip(rules, states, strict=True)
@@ -123,7 +142,7 @@ def run(make, changes, width, captured):
 
 
 @pytest.mark.parametrize("change", [*sorted(CHANGES), *THERE_AND_BACK], ids=str)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(
     st.sampled_from(["Adam", "RMSprop", "SMORMS3", "SignDescent"]),
     st.lists(st.sampled_from(sorted(CHANGES)), max_size=2),
@@ -133,17 +152,60 @@ def run(make, changes, width, captured):
 def test_whatever_is_changed_between_steps(change, name, changes, width):
     changes = [*(change if isinstance(change, list) else [change]), "nothing", *changes]
     make = SignDescent if name == "SignDescent" else getattr(optimizers, name)
-    expected, _ = run(make, changes, width, False)
-    found, call = run(make, changes, width, True)
+    expected, _ = run(make, changes, width, "anew")
+    found, _ = run(make, changes, width, "prepared")
+    assert found == expected
+    found, call = run(make, changes, width, "captured")
     assert found == expected
     assert call.replayed >= 3
+
+
+GRADIENTS = {
+    "none": lambda p, o: None,
+    "ones": lambda p, o: np.ones_like(p.array),
+    "strided": lambda p, o: np.ones((*p.shape, 2), "f")[..., 0],
+    "another dtype": lambda p, o: np.ones(p.shape, "d"),
+    "a variable": lambda p, o: core.Variable(np.ones_like(p.array)),
+    "its own array": lambda p, o: p.array,
+    "the array of another": lambda p, o: o.array,
+    "a view of another": lambda p, o: o.array[::-1],
+}
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from(["SGD", "Adam", "SMORMS3"]),
+    st.lists(st.tuples(*[st.sampled_from(sorted(GRADIENTS))] * 2), min_size=1, max_size=3),
+    st.sampled_from([3, 50]),
+)
+def test_whatever_the_gradients_are(name, changes, width):
+    def run(anew):
+        drawn = np.random.default_rng(0)
+        model = core.ChainList(*[L.Linear(width, width, nobias=True) for _ in range(2)])
+        a, b = model[0].W, model[1].W
+        for p in (a, b):
+            p.array = drawn.normal(size=p.shape).astype("f")
+        optimizer, found = getattr(optimizers, name)().setup(model), []
+        for change in [("ones",) * 2] * 2 + changes + [("ones",) * 2]:
+            for p, other, kind in zip((a, b), (b, a), change, strict=True):
+                p._source._grad = GRADIENTS[kind](p, other)
+            if anew:
+                optimizer._prepared = None
+            try:
+                optimizer.update()
+            except core.errors.UpdateError as error:
+                found.append(str(error))
+            found.append([optimizer.t, *[(p.array.tobytes(), p.version) for p in (a, b)]])
+        return found
+
+    assert run(False) == run(True)
 
 
 def updated(optimizer):
     for p in optimizer.target.params():
         p.grad = np.ones_like(p.array)
     optimizer.update()
-    return PreparedStep.of(optimizer)
+    return optimizer._prepared
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SignDescent"])
@@ -151,10 +213,26 @@ def test_who_can_be_prepared(name):
     make = SignDescent if name == "SignDescent" else getattr(optimizers, name)
     optimizer = make().setup(L.Linear(6, 4))
     prepared = updated(optimizer)
-    assert prepared.made() and optimizer.t == 2
+    assert prepared.made(optimizer) and optimizer.t == 2
     optimizer.add_hook(hooks.WeightDecay(0.1))
-    assert not prepared.made() and optimizer.t == 2
-    assert PreparedStep.of(optimizer) is None
+    assert not prepared.made(optimizer) and optimizer.t == 2
+    optimizer.update()
+    assert optimizer._prepared is None
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))]
+)
+def test_copies_of_an_optimizer_step_as_it_does(copied):
+    optimizer = optimizers.Adam().setup(L.Linear(60, 40))
+    assert updated(optimizer).made(optimizer)
+    other = copied(optimizer)
+    same = other.target is optimizer.target
+    before = other.target.W.array.copy()
+    updated(other)
+    assert (optimizer.t, other.t) == (2, 3)
+    assert (other.target.W.array != before).all()
+    assert (optimizer.target.W.array == before).all() != same
 
 
 def test_a_rule_that_fails_leaves_the_versions_of_those_before_it():
@@ -173,7 +251,7 @@ def test_a_rule_that_fails_leaves_the_versions_of_those_before_it():
     before = {path: p.version for path, p in optimizer.target.namedparams()}
     fails = True
     with pytest.raises(ArithmeticError):
-        prepared.made()
+        prepared.made(optimizer)
     after = {path: p.version for path, p in optimizer.target.namedparams()}
     assert after == before | {"/W": before["/W"] + 1}
 
@@ -183,7 +261,7 @@ def test_arrays_that_may_not_be_written_are_not():
     prepared = updated(optimizer)
     optimizer.target.W.array.flags.writeable = False
     kept = optimizer.target.W.array.tobytes()
-    assert not prepared.made()
+    assert not prepared.made(optimizer)
     with pytest.raises(ValueError, match="read-only"):
         optimizer.update()
     assert optimizer.target.W.array.tobytes() == kept

@@ -31,6 +31,7 @@ from core.registry.threads import num_threads
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
 PARTS = 8  # of each thread, if there are that many
 BLOCK = 2048  # elements that stay in the nearest cache between the halves of a loop
+LOADED = 1000  # steps of a few elements, after which it pays to load a compiler for them
 LINE = 64  # bytes of a line of the cache
 ZERO, ONE = number(0), number(1)
 State = Mapping[str, Any]
@@ -62,7 +63,8 @@ def together(
             sets = [arrays for i, arrays in enumerate(sets) if i not in left]
         if _entangled(sets):
             return list(range(len(params)))
-        _run(loop, sets, tuple(map(float, numbers(rule))))
+        flat = [tuple(map(_flat, arrays)) for arrays in sets]
+        _run(loop, flat, [arrays[0].size for arrays in flat], tuple(map(float, numbers(rule))))
         return left
 
     def prepared(params: list[Array], states: list[State]) -> Any:
@@ -76,16 +78,18 @@ def together(
         owners = {id(_owner(array)) for arrays in sets for array in arrays}
         if len(owners) < len(sets) * len(sets[0]):
             return None
-        flat = [[array.reshape(-1) for array in arrays] for arrays in sets]
+        flat = [[*map(_flat, arrays)] for arrays in sets]
+        sizes = [param.size for param in params]
+        small = sum(sizes) < compiler.SMALL
 
-        def call(rule: Any, grads: list[Array]) -> None:
-            """A step of all parameters."""
-            whole = []
-            for (param, *state), grad in zip(flat, grads, strict=True):
-                if id(_owner(grad)) in owners:
-                    grad = grad.copy()
-                whole.append((param, _flat(grad), *state))
-            _run(loop, whole, tuple(map(float, numbers(rule))))
+        def call(rule: Any, grads: list[Array]) -> Iterable[int]:
+            """A step of all; or of none, if a gradient shares memory with what is written."""
+            if small and rule.t < LOADED or not owners.isdisjoint(map(id, map(_owner, grads))):
+                return range(len(grads))
+            given = zip(flat, map(_flat, grads), strict=True)
+            whole = [(param, grad, *state) for (param, *state), grad in given]
+            _run(loop, whole, sizes, tuple(map(float, numbers(rule))))
+            return ()
 
         return call
 
@@ -119,25 +123,25 @@ def _owner(array: Array) -> Any:
     return array if array.base is None else array.base
 
 
-def _run(loop: Compiled, sets: list[tuple[Array, ...]], numbers: tuple[float, ...]) -> None:
+def _run(
+    loop: Compiled, flat: list[tuple[Array, ...]], sizes: list[int], numbers: tuple[float, ...]
+) -> None:
     """Run a loop over all arrays, in as many threads as there are parts for."""
-    flat = [[a.ravel() if type(a) is np.ndarray else _flat(a) for a in s] for s in sets]
-    sizes = [arrays[0].size for arrays in flat]
     total = sum(sizes)
+    if total < 2 * LEAST:
+        for arrays, size in zip(flat, sizes, strict=True):
+            loop(*arrays, *numbers, 0, size)
+        return
     least = max(LEAST, total // (PARTS * num_threads()))  # to pack a part takes time, too
     parts = []
     for arrays, size in zip(flat, sizes, strict=True):
         edges = (0, size) if size < 2 * least else parallel.bounds(size, least)
         parts += [(*arrays, *numbers, start, stop) for start, stop in pairwise(edges)]
-    if total < 2 * LEAST:
-        for part in parts:
-            loop(*part)
-    else:
-        parallel.each(loop, parts)
+    parallel.each(loop, parts)
 
 
 def _flat(array: Array) -> Array:
-    return np.asarray(array).ravel()
+    return (array if type(array) is np.ndarray else np.asarray(array)).ravel()
 
 
 @inlined_exactly
