@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays import backend
 from core.arrays.backend import Device
+from core.arrays.spec import spec_of
 from core.errors import CommunicatorError
 from core.errors.set_by_init import NeedsInit
 from core.graph.accumulate import adds_in_place
@@ -72,13 +73,13 @@ class Bucket:
 
     def lay_out(
         self, owners: Mapping[int, int] | None, ranks: int
-    ) -> dict[int, tuple[Bucket, int]]:
-        """Where the gradient of each parameter begins, and where the part of each rank ends."""
+    ) -> dict[int, tuple[Bucket, int, int]]:
+        """Where the gradient of each parameter begins and ends, and where the part of each rank."""
         places, end, self.bounds = {}, 0, [0]
         for rank in range(1 if owners is None else ranks):
             for parameter in self.parameters:
                 if owners is None or owners[id(parameter)] == rank:
-                    places[id(parameter)] = (self, end)
+                    places[id(parameter)] = (self, end, end + parameter.size)
                     end += parameter.size
             self.bounds.append(end)
         return places
@@ -97,13 +98,11 @@ class Bucket:
 
     def take(self, parameter: Parameter) -> bool:
         """Let the gradient of the only parameter be the buffer, if nobody else has it."""
-        grad = parameter.grad
-        source = parameter._source
         if len(self.parameters) > 1 or self.place != parameter.device:
             return False
-        if self.place.backend.dtype_name(grad.dtype) != self.dtype:
+        source, spec = parameter._source, spec_of(parameter.grad)
+        if spec is None or spec.name != self.dtype:
             return False
-        del grad  # which would be somebody else
         if source is None or not adds_in_place(source):
             return False
         flat = source._grad.reshape(-1)
@@ -137,7 +136,7 @@ class Buckets(NeedsInit):
         self.comm = comm
         self.owners = owners
         self.parameters = list(parameters)
-        self._places: dict[int, tuple[Bucket, int]] = {}
+        self._places: dict[int, tuple[Bucket, int, int]] = {}
         self._marks: dict[int, int] = {}  # of the parameters that have been packed
         self._begun = 0
         travelling, most = comm.get_config("allreduce_grad_dtype"), comm.get_config("bucket_bytes")
@@ -173,8 +172,8 @@ class Buckets(NeedsInit):
 
         A buffer that is full begins to be summed, once those before it have begun.
         """
-        bucket, start = self._places[id(parameter)]
-        part = bucket.room()[start : start + parameter.size].reshape(parameter.shape)
+        bucket, start, stop = self._places[id(parameter)]
+        part = bucket.room()[start:stop].reshape(parameter.shape)
         if grad is None:
             part[...] = 0
         else:
@@ -259,13 +258,14 @@ class Buckets(NeedsInit):
                 sum_, first = bucket.pending.result, bucket.bounds[self.comm.rank]
             bucket.buffer = bucket.pending = None
             for parameter in bucket.parameters:
-                start = self._places[id(parameter)][1] - first
-                parameter.grad = None
+                _, start, stop = self._places[id(parameter)]
+                grad = None
                 if counts[id(parameter)] and self._is_here(parameter):
-                    part = sum_[start : start + parameter.size].reshape(parameter.shape)
-                    name = parameter.backend.dtype_name(parameter.array.dtype)
-                    part = bucket.place.backend.asarray(part, name, bucket.place)
-                    parameter.grad = parameter.device.send(part)
+                    grad = sum_[start - first : stop - first].reshape(parameter.shape)
+                    if spec_of(grad) is not (spec := spec_of(parameter.array)) and spec is not None:
+                        grad = bucket.place.backend.asarray(grad, spec.name, bucket.place)
+                        grad = parameter.device.send(grad)
+                parameter.grad = grad
 
     def _is_here(self, parameter: Parameter) -> bool:
         return self.owners is None or self.owners[id(parameter)] == self.comm.rank

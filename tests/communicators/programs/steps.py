@@ -1,5 +1,7 @@
 """Steps of an optimizer on all ranks, beside those of one process with the whole batches."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 import core
@@ -8,6 +10,7 @@ import core.links as L
 from core import optimizer_hooks, optimizers
 from core.communicators import create_communicator, create_multi_node_optimizer
 from core.errors import CommunicatorError, UpdateError
+from core.training import extensions
 
 TOLERANCE = 5e-5  # after STEPS steps of Adam in float32; see docs/communicators.md
 STEPS, EXAMPLES = 5, 24
@@ -102,6 +105,24 @@ def main():
         optimizer.update(model, bad, T[0])
     assert alike(model) == before, "a step with NaN was made"
     assert optimizer.loss_scale == scale / 2
+
+    # So is NaN on one rank without a loss scale: all know it in the same step, and stop.
+    for how in ({}, {"shard_state": True}, {"bucket_bytes": 100}):
+        comm.set_config("bucket_bytes", how.pop("bucket_bytes", 1 << 23))
+        model, optimizer = train(equal, **how)
+        assert not optimizer.check_nan_in_grads()
+        bad = X[0] * (np.nan if comm.rank == comm.size - 1 else 1)
+        optimizer.update(model, equal(bad), equal(T[0]))
+        assert optimizer.check_nan_in_grads(), "NaN on the last rank alone is not seen here"
+        updater = SimpleNamespace(iteration=optimizer.t)
+        updater.get_all_optimizers = {"main": optimizer}.copy
+        try:
+            extensions.FailOnNonNumber()(SimpleNamespace(updater=updater))
+        except RuntimeError as error:
+            assert "NaN" in str(error), error
+        else:
+            raise AssertionError("a rank goes on with NaN")
+    comm.set_config("bucket_bytes", 1 << 23)
 
     # Narrow exchange.
     for dtype in ("float16", "bfloat16"):

@@ -1,0 +1,139 @@
+"""How a rank waits for others: never without a limit, and not where they wait for it in turn."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import CommunicatorError
+from core.training import Communicator
+from plugins.communicators.messages import WAITING
+
+_NOTE = 256  # bytes of the notes: a number, then what is called
+_AWAKE = 0.001  # seconds for which waiting takes all of a core, or all that others leave of it
+_PATIENCE = 1.0  # seconds for which it takes what nobody else wants
+
+
+def _give_way() -> None:
+    """Let another process have the core, if one wants it: without the pause of a sleep."""
+    os.sched_yield() if hasattr(os, "sched_yield") else time.sleep(0)
+
+
+class Waiting(Communicator):
+    """The part of a communicator of MPI by which it waits, and says what all are about to do."""
+
+    _mpi: Any
+    _comm: Any
+    _notes: Any
+    """Where ranks tell whom they wait for: a communicator of mpi4py without other messages."""
+
+    def __init__(self, rank: int, size: int, time_limit: float, **config: Any) -> None:
+        super().__init__(rank, size, **config)
+        self.time_limit = float(time_limit)
+        self._sent, self._received = [0] * size, [0] * size  # objects, by peers
+        self._waiting: dict[int, Any] = {}  # what peers have told that wait for this rank
+        self._told: list[Any] = []  # what this one has told, as long as it is under way
+        self._crowded = False  # whether ranks share cores
+
+    def _end(self) -> None:
+        """At the end of the program: where others still wait, the job ends with an error."""
+
+    def _abort(self) -> None:
+        """End all ranks at once, having told why."""
+
+    def _wait(self, what: str, *requests: Any, on: Sequence[int] | None = None) -> None:
+        """Wait until all requests are met; raise after the time limit.
+
+        `on` are the ranks that have to do something for that: by default all, which call the same.
+        """
+        everybody = range(self.size) if on is None else on
+        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))), everybody)
+
+    def _until(self, what: str, met: Callable[[], bool], on: Sequence[int] = ()) -> None:
+        began, is_told = time.monotonic(), False
+        while not met():
+            waited = time.monotonic() - began
+            if waited > _PATIENCE and on:
+                if len(on) == 1 < self.size and not is_told:
+                    is_told = True
+                    self._tell_waiting(on[0])
+                self._refuse_standstill(what, on)
+            if waited > self.time_limit:
+                atexit.unregister(self._end)
+                atexit.register(self._abort)  # which would wait for ever
+                raise CommunicatorError(
+                    f"{what}: {self.where} has waited {waited:.0f} seconds for another rank, "
+                    f"which is the time limit. Did all ranks call it? A longer limit is set by "
+                    "create_communicator(..., time_limit=seconds)."
+                )
+            if waited > _AWAKE:
+                time.sleep(0 if waited < _PATIENCE else 0.0005)
+            elif self._crowded:
+                _give_way()
+
+    def _tell_waiting(self, rank: int) -> None:
+        """Let a rank know that this one waits for its next message, and after how many."""
+        note = np.zeros(_NOTE, np.uint8)
+        note[:16] = np.array([self._received[rank], self._sent[rank]]).view(np.uint8)
+        text = self.doing.encode()[: _NOTE - 16]
+        note[16 : 16 + len(text)] = np.frombuffer(text, np.uint8)
+        self._told = [each for each in self._told if not each[0].Test()]
+        self._told.append((self._notes.Isend(note, rank, WAITING), note))
+
+    def _hear_waiting(self) -> None:
+        status, comm = self._mpi.Status(), self._notes
+        while comm.Iprobe(self._mpi.ANY_SOURCE, WAITING, status):
+            note, rank = np.empty(_NOTE, np.uint8), status.Get_source()
+            comm.Recv(note, rank, WAITING)
+            self._waiting[rank] = note
+
+    def _refuse_standstill(self, what: str, on: Sequence[int]) -> None:
+        """Raise where this rank waits for one that waits for a message which it has not sent.
+
+        Both have received all that was sent, so neither will ever go on.
+        """
+        self._hear_waiting()
+        for rank, note in self._waiting.items():
+            received, sent = note[:16].view(np.int64).tolist()
+            is_all = len(on) > 1 or sent == self._received[rank]
+            if rank in on and received == self._sent[rank] and is_all:
+                doing = note[16:].tobytes().rstrip(b"\0").decode(errors="replace")
+                raise CommunicatorError(
+                    f"{what}: {self.where} waits for rank {rank}, which waits for a message that "
+                    f"this one has not sent{doing and ', '}{doing}."
+                )
+
+    def tell(self, what: str, number: int = 0) -> list[int]:
+        """Tell all ranks what this one is about to do, with a number; the numbers of all.
+
+        Raises CommunicatorError on every rank where one is about to do something else.
+        """
+        mine = np.zeros(_NOTE, np.uint8)
+        mine[:8] = np.frombuffer(np.int64(number).tobytes(), np.uint8)
+        text = what.encode()[: _NOTE - 8]
+        mine[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
+        notes = np.empty((self.size, _NOTE), np.uint8)
+        self._wait(what, self._comm.Iallgather(mine, notes))
+        calls = [note[8:].tobytes().rstrip(b"\0").decode(errors="replace") for note in notes]
+        for rank, call in enumerate(calls):
+            if call != calls[0]:
+                raise CommunicatorError(
+                    f"{self.where}: expected the same on all ranks, but rank 0 is at {calls[0]!r} "
+                    f"and rank {rank} at {call!r}. All ranks call the same, in the same order and "
+                    "as often."
+                )
+        return [int(note[:8].view(np.int64)[0]) for note in notes]
+
+    def compare(self, what: str, mine: Any) -> None:
+        """Raise CommunicatorError on every rank where the ranks give different values."""
+        text = f"{what} {mine}"
+        if len(text.encode()) > _NOTE - 8:
+            self.tell(what)
+            super().compare(what, mine)
+        else:
+            self.tell(text)
