@@ -26,6 +26,7 @@ def modules() -> dict[str, frozenset[str]]:
     found = {  # private, and yet imported, or asked for by pickles
         "chainer._backend": frozenset(["Device"]),
         "chainer.backends._cpu": frozenset(["CpuDevice"]),
+        "chainer.training.extensions._snapshot": frozenset(["snapshot", "snapshot_object"]),
     }
     for version in VERSIONS:
         for module, names in names_of(version).items():

@@ -106,6 +106,27 @@ for _theirs, _ours in {
 }.items():  # which pickles ask for
     NAMES[f"chainer.{_theirs}"] = f"plugrad_chainer.behaviour.pickles.{_ours}"
 
+_INSIDE = {
+    "initializers": "get_initializer",
+    "dataset.convert": "concat_arrays",
+    "functions.activation.lstm": "extract_gates",
+    "functions.rnn.lstm": "extract_gates",
+    "functions.pooling.roi_pooling_2d": "roi_pooling_slice",
+    "optimizer": "sum_sqnorm",
+    "optimizer_hooks.gradient_clipping": "sum_sqnorm",
+    "datasets.image_dataset": "read_image_as_array postprocess_image check_pillow_availability",
+    "links.model.vision.resnet": "global_average_pooling_2d",
+    "training.extensions._snapshot": "snapshot_object find_snapshot_files find_latest_snapshot",
+}
+for _path, _names in _INSIDE.items():
+    for _name in _names.split():
+        NAMES[f"chainer.{_path}._{_name}"] = f"plugrad_chainer.here.inside.{_name}"
+for _path in ("cuda", "backends.cuda"):
+    NAMES[f"chainer.{_path}._get_device"] = "chainer.cuda.get_device"
+NAMES["chainer.dataset.convert._concat_arrays_with_padding"] = (
+    "plugrad_chainer.here.inside.concat_arrays"
+)
+
 SETTINGS = {"chainer.disable_experimental_feature_warning": "core"}
 """What programs set in a module -> the module that reads it."""
 

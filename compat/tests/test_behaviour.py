@@ -1,5 +1,8 @@
 """Where plugrad differs on purpose, and is like Chainer under this import."""
 
+import copy
+import pickle
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -170,8 +173,64 @@ def test_chainers_environment_is_read(monkeypatch, tmp_path):
         chainer.dataset.set_dataset_root(root)
 
 
-def test_names_that_numpy_has_removed_are_there():
+def test_names_that_numpy_and_python_have_removed_are_there():
+    import collections
+    import fractions
+    import inspect
+    import time
+
     assert np.float is float and np.float_ is np.float64 and np.product([2, 3]) == 6
+    assert np.in1d([[1, 2], [3, 4]], [2]).tolist() == [False, True, False, False]
+    assert np.asfarray([1]).dtype == np.float64 and np.msort([[2], [1]]).tolist() == [[1], [2]]
+    assert isinstance([], collections.Iterable) and issubclass(dict, collections.Mapping)
+    assert fractions.gcd(4, 6) == 2 and time.clock() <= time.process_time()
+    assert inspect.getargspec(lambda x, *y, z=1: None)[:3] == (["x"], "y", None)
+
+
+def test_stacks_take_generators_as_they_did():
+    rows = [[1, 2], [3, 4]]
+    for name in ("stack", "hstack", "vstack", "dstack", "column_stack"):
+        stack = getattr(np, name)
+        expected = stack([np.array(row) for row in rows])
+        np.testing.assert_array_equal(stack(np.array(row) for row in rows), expected)
+    assert np.stack((np.array(row) for row in rows), axis=1).tolist() == [[1, 3], [2, 4]]
+
+
+def test_a_variable_is_no_iterable_and_yet_gone_over():
+    """By which programs tell Variables from lists of them."""
+    from collections.abc import Iterable
+
+    x = Variable(np.arange(4.0).reshape(2, 2))
+    assert not isinstance(x, Iterable) and [row.array.tolist() for row in x] == [[0, 1], [2, 3]]
+    first, second = x
+    F.sum(first * second).backward()
+    assert x.grad.tolist() == [[2, 3], [0, 1]]
+
+
+def test_links_say_where_they_are_as_before_version_6():
+    link = L.Linear(2, 2)
+    assert link._cpu and link._device_id is None
+    link._device_id = None  # as links with a to_gpu of their own do
+    assert link.xp is np
+
+
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda link: pickle.loads(pickle.dumps(link))])
+def test_links_are_copied_whole(make):
+    """What they hold for themselves included, such as initializers for several gates."""
+    links = [
+        L.LSTM(None, 3),
+        L.StatelessGRU(2, 3),
+        L.NStepLSTM(1, 2, 3, 0.0),
+        L.BatchNormalization(3),
+        chainer.Sequential(L.Linear(None, 2, initialW=chainer.initializers.Orthogonal(2)), F.relu),
+    ]
+    for link in links:
+        again = make(link)
+        assert repr(again) == repr(link) and again is not link
+        for a, b in zip(link.params(), again.params(), strict=True):
+            assert type(a.initializer) is type(b.initializer)
+            assert a is not b and (a.array is None or (a.array == b.array).all())
+    assert make(links[0])(np.ones((1, 4), "f")).shape == (1, 3)
 
 
 def test_a_missing_dataset_is_downloaded(monkeypatch, tmp_path):

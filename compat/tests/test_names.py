@@ -268,3 +268,45 @@ def test_sequences_in_order_of_length():
     order = argsort_list_descent(words)
     assert permutate_list(words, order, inv=False) == ["def", "ab", "c"]
     assert permutate_list(permutate_list(words, order, inv=False), order, inv=True) == words
+
+
+def test_names_with_an_underscore_that_programs_took():
+    from chainer.dataset.convert import _concat_arrays, _concat_arrays_with_padding
+    from chainer.datasets.image_dataset import _postprocess_image
+    from chainer.functions.activation.lstm import _extract_gates
+    from chainer.functions.pooling.roi_pooling_2d import _roi_pooling_slice
+    from chainer.initializers import LeCunNormal, _get_initializer
+    from chainer.links.model.vision.resnet import _global_average_pooling_2d
+
+    assert isinstance(_get_initializer(None), LeCunNormal) and _get_initializer(3).fill_value == 3
+    assert _concat_arrays([1, 2], None).tolist() == [1, 2]
+    ragged = np.array([1, 2]), np.array([3])
+    assert _concat_arrays_with_padding(ragged, -1).tolist() == [[1, 2], [3, -1]]
+    x = chainer.Variable(np.arange(16.0).reshape(2, 8))
+    assert [gate.array[0].tolist() for gate in _extract_gates(x)] == [[i, i + 4] for i in range(4)]
+    assert _roi_pooling_slice(1, 2.5, 6, 2) == (slice(4, 6), 2)  # of 2 to 5, and the image ends
+    assert _postprocess_image(IMAGE[0, 0]).shape == (1, *IMAGE.shape[2:])
+    means = _global_average_pooling_2d(IMAGE).array
+    np.testing.assert_allclose(means, IMAGE.mean((2, 3)), rtol=1e-6)
+    assert chainer.optimizer._sum_sqnorm([np.array([3.0]), np.array([4.0])]) == 25
+    assert chainer.cuda._get_device(IMAGE) == chainer.cuda.DummyDevice
+
+
+def test_snapshots_by_names_with_an_underscore(tmp_path):
+    from types import SimpleNamespace
+
+    from chainer.training.extensions._snapshot import (
+        _find_latest_snapshot,
+        _snapshot_object,
+        snapshot,
+    )
+
+    assert callable(snapshot) and _find_latest_snapshot("m_{.iteration}", tmp_path) is None
+    link = chainer.links.Linear(2, 2)
+    for iteration in (9, 10):
+        trainer = SimpleNamespace(out=tmp_path, iteration=iteration)
+        _snapshot_object(trainer, link, "m_{.iteration}", chainer.serializers.save_npz)
+    assert _find_latest_snapshot("m_{.iteration}", tmp_path) == "m_10"
+    again = chainer.links.Linear(2, 2)
+    chainer.serializers.load_npz(tmp_path / "m_10", again)
+    assert (again.W.array == link.W.array).all()

@@ -1,10 +1,11 @@
-"""What devices are called in version 7, and what they have there."""
+"""What devices are called in version 7, what they have there, and how links named theirs before."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import Any
 
+from core import Link
 from core.arrays.backend import BACKENDS, Device
 
 
@@ -15,10 +16,17 @@ def switch() -> None:
     kind.supported_array_types = property(_array_types)
     kind.create_context = _context
     kind.send_array = Device.send
+    link: Any = Link
+    link._device_id = property(_id_of_gpu, lambda self, _: None)
+    link._cpu = property(lambda self: _id_of_gpu(self) is None, lambda self, _: None)
 
 
 def _named(self: Device) -> str:
     return f"@cupy:{self.id}" if self.backend.on_gpu else "@numpy"
+
+
+def _id_of_gpu(self: Link) -> int | None:
+    return self.device.id if self.device.backend.on_gpu else None
 
 
 def _array_types(self: Device) -> tuple[type, ...]:

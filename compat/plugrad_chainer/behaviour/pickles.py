@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import core
-from core import Initializer, Link, Optimizer, Parameter, UpdateRule, Variable
+from core import Initializer, Link, Optimizer, Parameter, UpdateRule, Variable, initializers
 from core import links as L
 from core.arrays import backend
 from core.compat.utils.walker_alias import WalkerAlias
@@ -325,7 +325,7 @@ def _is_of_an_initializer(state: dict[str, Any]) -> bool:
 
 
 def _take_initializer(self: Any, state: dict[str, Any]) -> None:
-    if type(self).__module__.partition(".")[0] in ("core", "plugins"):  # programs' own are whole
+    if getattr(initializers, type(self).__name__, None) is type(self):  # programs' own are whole
         taken = inspect.signature(type(self)).parameters
         type(self).__init__(self, **{name: state[name] for name in taken if name in state})
     self.__dict__.update(state)

@@ -1,0 +1,86 @@
+"""Names with an underscore that programs took from Chainer's modules all the same."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import as_array, dataset, initializers, serializers
+from core import functions as F
+from core.link.initializer import as_initializer
+from plugins.extras import need
+from plugins.training.extensions.snapshot_files import found
+
+
+def get_initializer(initializer: Any) -> Any:
+    """The initializer that a number, an array, an initializer or None stands for."""
+    return as_initializer(initializer, initializers.LeCunNormal())
+
+
+def concat_arrays(arrays: Any, padding: Any) -> Any:
+    """Arrays, or numbers, with a new first axis, filled up by `padding` where that is not None."""
+    listed = [np.asarray(each) if isinstance(each, tuple | list) else each for each in arrays]
+    return dataset.concat_examples(listed, padding=padding)
+
+
+def extract_gates(x: Any, n_split: int = 4) -> list[Any]:
+    """The columns of each gate, which lie interleaved."""
+    return [x[:, gate::n_split] for gate in range(n_split)]
+
+
+def roi_pooling_slice(size: int, stride: float, max_size: int, roi_offset: int) -> Any:
+    """The elements under a bin of a region, cut at the image's edge: a slice, and how many."""
+    edges = math.floor(size * stride), math.ceil((size + 1) * stride)
+    first, last = (min(max(edge + roi_offset, 0), max_size) for edge in edges)
+    return slice(first, last), last - first
+
+
+def sum_sqnorm(arrays: Any) -> float:
+    """The sum of the squares of all elements of all arrays."""
+    return reduce(lambda total, x: total + float((x * x).sum()), map(as_array, arrays), 0.0)
+
+
+def read_image_as_array(path: Any, dtype: Any) -> Any:
+    """The image in a file, (height, width) or (height, width, channels)."""
+    with need("PIL.Image", "image", "read_image_as_array").open(path) as image:
+        return np.asarray(image, dtype=dtype)
+
+
+def postprocess_image(image: Any) -> Any:
+    """An image with its channels first, of which a grey one gets one."""
+    return (image[..., None] if image.ndim == 2 else image).transpose(2, 0, 1)
+
+
+def check_pillow_availability() -> None:
+    """Raise an error that says what to install, where Pillow is not installed."""
+    need("PIL.Image", "image", "check_pillow_availability")
+
+
+def global_average_pooling_2d(x: Any) -> Any:
+    """The mean of each channel of images, (n, channels)."""
+    return F.reshape(F.average_pooling_2d(x, x.shape[2:], stride=1), x.shape[:2])
+
+
+def snapshot_object(trainer: Any, target: Any, filename: Any, savefun: Any) -> None:
+    """Save `target` in the trainer's folder, in a file that stands only when it is whole."""
+    name = filename(trainer) if callable(filename) else filename.format(trainer)
+    path = Path(trainer.out, name)
+    part = path.with_name(f"tmp{path.name}")
+    (savefun or serializers.save_npz)(part, target)
+    os.replace(part, path)
+
+
+def find_snapshot_files(fmt: str, path: Any) -> list[tuple[float, str]]:
+    """The files whose names the format string gives, each with its time, the oldest first."""
+    return [(file.stat().st_mtime, file.name) for file in found(Path(path), fmt)]
+
+
+def find_latest_snapshot(fmt: str, path: Any) -> str | None:
+    """The name of the newest of them; None if there is none."""
+    files = find_snapshot_files(fmt, path)
+    return files[-1][1] if files else None
