@@ -20,7 +20,7 @@ _CALLERS = ("updaters.standard_updater", "updaters.parallel_updater", "extension
 def switch() -> None:
     """Take `invoke_before_training` of an extension, and call it before the training then."""
     extend = Trainer.extend
-    loop: Any = sys.modules[Trainer.__mro__[1].__module__]
+    loop: Any = sys.modules[extend.__module__]
     check = loop._check_extension
 
     def _check_extension(extension: Any) -> None:
