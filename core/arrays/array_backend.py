@@ -207,9 +207,9 @@ class Backend(Fallbacks, ABC):
             getattr(self, section).forget()
         self._kernels_changed()
 
-    def _kernels_changed(self) -> None:
+    def _kernels_changed(self, key: str | None = None) -> None:
         for listener in on_kernels_changed:
-            listener(self)
+            listener(self, key)
 
     # -- data types ----------------------------------------------------------------------------
 
@@ -431,8 +431,11 @@ known: Backends[Backend] = backends.known
 
 BACKENDS = known.by_type
 
-on_kernels_changed: list[Callable[[Backend], None]] = []
-"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
+on_kernels_changed: list[Callable[[Backend, str | None], None]] = []
+"""Called whenever a kernel table changes, with its backend and the key, or None for all of them.
+
+The engine drops its plans of that class.
+"""
 
 
 _KINDS = (

@@ -8,9 +8,9 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec, intern
@@ -20,6 +20,7 @@ from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
 from core.ops.wrappers import Compute, ensured, placed, whole, with_rules
 from core.registry.configuration import current_state
+from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
 _changes = 0  # of kernel tables; what was made before one is not kept after it
+_planned: dict[str, WeakSet[Any]] = {}  # classes by the key of their kernels
 
 
 # ---------------------------------------------------------------------- plans
@@ -86,7 +88,9 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
 
 def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Compute:
     compute: Compute = cls.compute  # type: ignore[attr-defined]
-    before = _changes
+    with publishing:
+        _planned.setdefault(kernel_key(cls), WeakSet()).add(cls)
+        before = _changes
     kernel = backend.kernels.get(cls)
     gradient = backend.gradient_kernels.get(cls)
     if gradient is not None and backend.array_type not in cls._gradient_kernels:
@@ -104,21 +108,22 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Comput
     return overridden
 
 
-def forget_plans(base: type[FunctionNode], backend: Backend) -> None:
-    """Plan anew what all operations do, after a change of the kernels of `backend`."""
+def forget_plans(base: type[FunctionNode], backend: Backend, key: str | None = None) -> None:
+    """Plan anew what operations do, after a change of the kernels of `backend` of that key."""
     global _changes
     with publishing:
         _changes += 1
-        for cls in _below(base):
+        for cls in _below(base) if key is None else [*_planned.get(key, ())]:
             cls._plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
 
 
-def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
-    for derived in cls.__subclasses__():
-        yield derived
-        yield from _below(derived)
+def _below(base: type[FunctionNode]) -> list[type[FunctionNode]]:
+    found = base.__subclasses__()
+    for cls in found:
+        found += cls.__subclasses__()  # which the loop comes to as well
+    return found
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:

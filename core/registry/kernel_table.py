@@ -22,10 +22,10 @@ class KernelTable(MutableMapping[Any, Kernel]):
     Args:
         backend: The name of the backend whose they are.
         section: Which of the sections of `register_kernels` is read when first looked into.
-        changed: Called after every change.
+        changed: Called after every change, with the key of the class that it concerns.
     """
 
-    def __init__(self, backend: str, section: str, changed: Callable[[], None]) -> None:
+    def __init__(self, backend: str, section: str, changed: Callable[[str], None]) -> None:
         self._backend = backend
         self._section = section
         self._changed = changed
@@ -61,16 +61,18 @@ class KernelTable(MutableMapping[Any, Kernel]):
         return self._kernels[kernel_key(whose)]
 
     def __setitem__(self, whose: Any, kernel: Kernel) -> None:
+        key = kernel_key(whose)
         with publishing:
-            self._kernels[kernel_key(whose)] = kernel
+            self._kernels[key] = kernel
             self._found.clear()
-        self._changed()
+        self._changed(key)
 
     def __delitem__(self, whose: Any) -> None:
+        key = kernel_key(whose)
         with publishing:
-            del self._kernels[kernel_key(whose)]
+            del self._kernels[key]
             self._found.clear()
-        self._changed()
+        self._changed(key)
 
     def get(self, whose: Any, default: Any = None) -> Any:
         """The kernel of a class, or `default`."""

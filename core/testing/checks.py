@@ -317,17 +317,18 @@ def _refuse_changes(
 def kernels(trial: Trial) -> None:
     """A backend's kernels compute what the formulas that they replace compute."""
     op = trial.op
-    for table in (trial.backend.kernels, trial.backend.gradient_kernels):
-        if op not in table:
-            continue
-        for dtype in trial.dtypes():
-            with_kernel = trial.run_with_gradients(dtype)
-            kernel = table.pop(op)
-            try:
-                plain = trial.run_with_gradients(dtype)
-            finally:
-                table[op] = kernel
-            _compare_runs(trial, with_kernel, plain, f"with the kernel, in {dtype}")
+    tables = [t for t in (trial.backend.kernels, trial.backend.gradient_kernels) if op in t]
+    if not tables:
+        return
+    with_kernels = [trial.run_with_gradients(dtype) for dtype in trial.dtypes()]
+    for table in tables:
+        kernel = table.pop(op)
+        try:
+            without = [trial.run_with_gradients(dtype) for dtype in trial.dtypes()]
+        finally:
+            table[op] = kernel
+        for dtype, one, other in zip(trial.dtypes(), with_kernels, without, strict=True):
+            _compare_runs(trial, one, other, f"with the kernel, in {dtype}")
 
 
 def other_backends(trial: Trial) -> None:

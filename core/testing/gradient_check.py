@@ -154,6 +154,7 @@ class _DirectionalCheck:
         ys = self._call(xs)
         self.y_grad = _cotangents(ys, y_grad, dtype)
         self.weights = [None if g is None else to_float64(g.array) for g in self.y_grad]
+        self.unmoved = weighed([y.array for y in ys], self.weights)
         self.moved = [i for i, f in enumerate(fixed) if not f]
         targets = [xs[i] for i in self.moved] + list(params)
         self.gradients = self._backward(ys, targets)
@@ -223,7 +224,7 @@ class _DirectionalCheck:
 
     def _along(self, direction: Sequence[Any]) -> Callable[[float], float]:
         """The weighed outputs as a function of the shift along `direction`."""
-        known: dict[float, float] = {}
+        known = {0.0: self.unmoved}
 
         def at(shift: float) -> float:
             if shift not in known:

@@ -33,7 +33,7 @@ PLAIN_LEAVES = PLAIN
 _kernels = [0]
 
 
-def _count_change(backend: Any) -> None:
+def _count_change(backend: Any, key: str | None) -> None:
     _kernels[0] += 1
 
 

@@ -342,8 +342,12 @@ def test_every_default_can_be_called(backend: Backend) -> None:
 
 
 def test_changes_of_kernels_are_told(special: Backend) -> None:
-    told: list[Backend] = []
-    backends.on_kernels_changed.append(told.append)
+    told: list[tuple[Backend, str | None]] = []
+
+    def listener(backend: Backend, key: str | None) -> None:
+        told.append((backend, key))
+
+    backends.on_kernels_changed.append(listener)
     try:
         for table in (
             special.kernels,
@@ -357,8 +361,8 @@ def test_changes_of_kernels_are_told(special: Backend) -> None:
             assert repr(table) == "KernelTable('special', ['pack.age:Op'])"
             del table["pack.age:Op"]
     finally:
-        backends.on_kernels_changed.remove(told.append)
-    assert told == [special] * 8
+        backends.on_kernels_changed.remove(listener)
+    assert told == [(special, "pack.age:Op")] * 8
 
 
 # -- random state ---------------------------------------------------------------------------------
