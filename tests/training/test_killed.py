@@ -74,7 +74,8 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": PATH, "MARK": self.mark},
+            # To load numba takes each process most of a second, and has no state of a training.
+            env={**os.environ, "PYTHONPATH": PATH, "MARK": self.mark, "PLUGRAD_COMPILED": "0"},
         )
 
     def kill_at(self, iteration, delay):
