@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from backends.cuda_backend.kernels.update import CHUNK, Unwritten, record, source
+from backends.cuda_backend.kernels.update import CHUNK, record, source
 from backends.cuda_backend.kernels.words import STORED
+from core.optimizer import Unrecorded
 from core.registry.once import publishing
 
 THREADS = 256
@@ -67,7 +68,7 @@ class Updates:
         """Whether a launch has made the steps."""
         try:
             made, numbers = record(rule, xp, sets[0][0].dtype, name, states, others)
-        except (Unwritten, AttributeError, TypeError):
+        except (Unrecorded, AttributeError, TypeError):
             return False
         columns = zip(*sets, strict=True)
         places = tuple([self._place_of(array) for arrays in columns for array in arrays])

@@ -5,6 +5,8 @@ Start with `gradient_method`, then `step` and `update_rule`; the algorithms them
 
 from typing import TYPE_CHECKING, Any
 
+from core.optimizer.elements import Unrecorded as Unrecorded
+from core.optimizer.elements import record_step as record_step
 from core.optimizer.gradient_method import GradientMethod as GradientMethod
 from core.optimizer.hyperparameter import Hyperparameter as Hyperparameter
 from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterProxy
@@ -26,7 +28,9 @@ __all__ = [
     "PreparedStep",
     "Quantity",
     "Step",
+    "Unrecorded",
     "UpdateRule",
+    "record_step",
 ]
 
 __dir__ = listing(__name__)

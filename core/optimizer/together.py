@@ -5,7 +5,8 @@ the lists has an entry per parameter: its array, its gradient, and the mapping o
 They are of one device; all their rules have the class, the hyper-parameters and the count `t` of
 `rule`, which already counts the step. The kernel changes arrays and state in place, checks them
 before it changes the first, and gives the positions of parameters that it leaves to the rule
-itself, or None for none.
+itself, or None for none. Where arrays never change, it puts others into `params` and the states; a
+library that compiles functions (`Backend.stage`) gets one of all steps without a kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from core.arrays.backend import Backend
+from core.optimizer import staged
 from core.optimizer.step import Step
 
 Kernel = Callable[..., Any]
@@ -30,6 +32,8 @@ def make(steps: Iterable[Step]) -> None:
         backend = spec.backend
         if rule.follows_step and not rule._hooks:
             kernel = backend.update_all_kernels.get(type(rule))
+            if kernel is None and staged.suits(backend):
+                kernel = staged.update_all
         if kernel is None:
             step.make()
             continue
@@ -47,6 +51,9 @@ def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:
         step.rule._count()
     with backend.entered(backend.device_of(arrays[0])):
         left = kernel(steps[0].rule, backend.xp, arrays, [work.grad for work in works], states)
+        if not backend.mutable:
+            for work, array in zip(works, arrays, strict=True):
+                work.array = array
         for i in left or ():
             steps[i].rule.update_core(works[i])
     for step in steps:

@@ -65,6 +65,20 @@ def test_an_optimizer_with_a_state_is_proved_on_it():
     check_optimizer(lambda: optimizers.AMSGrad(), None, ["jax"], half=False)
 
 
+def test_all_parameters_are_updated_by_one_function_that_jax_compiles(monkeypatch):
+    made = []
+    monkeypatch.setattr(B, "stage", lambda f: made.append(jax.jit(f)) or made[-1])
+    model = core.Sequential(L.Linear(5, 4), L.Linear(4, 3)).to_device("jax")
+    optimizer = optimizers.Adam().setup(model)
+    for i in range(3):
+        optimizer.alpha = 0.1 / (1 + i)
+        for p in model.params():
+            p.grad = jax.numpy.ones(p.shape, "float32")
+        optimizer.update()
+    (compiled,) = made
+    assert compiled._cache_size() == 1
+
+
 def test_arrays_stay_as_they_were():
     x = core.Variable(jax.numpy.zeros(3), requires_grad=False)
     before = x.array
