@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from core.training.communicator import Communicator
 
 
-LARGE = 1 << 20
-"""Bytes from which on a gradient is summed by itself."""
-
 UNDER_WAY = 2
-"""Buffers at once, where memory is to be saved: further ones wait for the sums before them."""
+"""Buffers at once, where memory is to be saved: further ones wait for those before them."""
 
 NARROW = ("float16", "bfloat16")
 
@@ -58,11 +55,13 @@ class Bucket:
 
     def __init__(self, dtype: str, place: Device) -> None:
         self.dtype = dtype
+        self.width = backend.host().dtype(dtype).itemsize
         self.place = place
         self.parameters: list[Parameter] = []
         self.bounds: list[int] = []
         self.size = 0
         self.buffer: Any = None
+        self.weight = 1.0  # of what is in the buffer, by which it is multiplied as it is summed
         self.waiting = 0  # parameters whose gradients have not been packed in this step
         self.pending: Pending | None = None
 
@@ -84,9 +83,10 @@ class Bucket:
             self.bounds.append(end)
         return places
 
-    def begin(self) -> None:
+    def begin(self, weight: float) -> None:
         """Begin a step."""
         self.buffer = self.pending = None
+        self.weight = weight
         self.waiting = len(self.parameters)
 
     def room(self) -> Any:
@@ -117,9 +117,9 @@ class Buckets(NeedsInit):
 
     All ranks have the same parameters in the same order; their sums begin in the order in which
     buffers are full, which is the same on all. Each step has new buffers, and the gradients that
-    parameters get lie in them. A gradient of 1 MiB and more has a buffer to itself, and where
-    nobody else holds it, it is that buffer. Beside them travels a mark for each parameter, 1 where
-    a rank has a gradient, so that their sums say on how many there is one.
+    parameters get lie in them. A gradient of `comm.lone_bytes` and more has a buffer to itself, and
+    where nobody else holds it, it is that buffer. Beside them travels a mark for each parameter, 1
+    where a rank has a gradient, so that their sums say on how many there is one.
 
     Args:
         comm: The communicator, whose settings tell size and dtype of the buffers.
@@ -138,37 +138,40 @@ class Buckets(NeedsInit):
         self.parameters = list(parameters)
         self._places: dict[int, tuple[Bucket, int, int]] = {}
         self._marks: dict[int, int] = {}  # of the parameters that have been packed
-        self._begun = 0
+        self._begun = self._waited = 0  # numbers of buckets
+        self._weight = 1.0  # of gradients before they are packed, which has to be in their dtype
         travelling, most = comm.get_config("allreduce_grad_dtype"), comm.get_config("bucket_bytes")
         filling: dict[tuple[str, Device], Bucket] = {}
         full: dict[Bucket, int] = {}  # with the last of its parameters
         for number, parameter in enumerate(self.parameters):
             dtype = travelling or parameter.backend.dtype_name(parameter.array.dtype)
             kind = dtype, comm.place_of_buffers(parameter.device)
-            bucket, width = filling.get(kind), backend.host().dtype(dtype).itemsize
-            if parameter.size * width >= min(LARGE, most):
-                bucket = Bucket(*kind)
-            elif bucket is None or (bucket.size + parameter.size) * width > most:
-                bucket = filling[kind] = Bucket(*kind)
+            bucket, lone = filling.get(kind), Bucket(*kind)
+            if parameter.size * lone.width >= min(comm.lone_bytes, most):
+                bucket = lone
+            elif bucket is None or (bucket.size + parameter.size) * bucket.width > most:
+                bucket = filling[kind] = lone
             bucket.add(parameter)
             full[bucket] = number
         self.buckets = sorted(full, key=full.__getitem__)
         for bucket in self.buckets:
             self._places |= bucket.lay_out(owners, comm.size)
 
-    def begin(self) -> None:
-        """Begin a step: nothing is packed yet."""
-        self._begun = 0
+    def begin(self, weight: float) -> None:
+        """Begin a step, in which this rank's gradients count `weight`: nothing is packed yet."""
+        self._begun = self._waited = 0
         self._marks.clear()
+        is_cast = self.comm.get_config("allreduce_grad_dtype") is not None
+        self._weight = weight if is_cast else 1.0
         for bucket in self.buckets:
-            bucket.begin()
+            bucket.begin(1.0 if is_cast else weight)
 
     def is_packed(self, parameter: Parameter) -> bool:
         """Whether the gradient of a parameter has been taken in this step."""
         return id(parameter) in self._marks
 
-    def pack(self, parameter: Parameter, grad: Any, weight: float) -> None:
-        """Take the complete gradient of a parameter (None where it has none), times `weight`.
+    def pack(self, parameter: Parameter, grad: Any) -> None:
+        """Take the complete gradient of a parameter (None where it has none).
 
         A buffer that is full begins to be summed, once those before it have begun.
         """
@@ -178,12 +181,7 @@ class Buckets(NeedsInit):
             part[...] = 0
         else:
             sent = bucket.place.send(grad)
-            if weight == 1:
-                part[...] = sent
-            elif sent.dtype == part.dtype:
-                bucket.place.xp.multiply(sent, sent.dtype.type(weight), out=part)
-            else:
-                part[...] = sent * sent.dtype.type(weight)
+            part[...] = sent if self._weight == 1 else sent * sent.dtype.type(self._weight)
         self._packed(parameter, grad is not None)
 
     def _packed(self, parameter: Parameter, mark: bool) -> None:
@@ -196,10 +194,10 @@ class Buckets(NeedsInit):
     def _begin_sum(self, number: int) -> None:
         full = self.buckets[number]
         if self.owners is None:
-            full.pending = self.comm.iallreduce(full.buffer)
+            full.pending = self.comm.isum(full.buffer, full.weight)
             return
         self._wait_for(number - UNDER_WAY)
-        full.pending = self.comm.ireduce_scatter(full.buffer, full.bounds)
+        full.pending = self.comm.isum(full.buffer, full.weight, full.bounds)
         full.buffer = None  # of which a part comes back
 
     def _wait_for(self, number: int) -> None:
@@ -213,24 +211,29 @@ class Buckets(NeedsInit):
             if begun.pending is not None:
                 begun.pending.test()
 
-    def pack_rest(self, weight: float, in_place: bool = True) -> None:
+    def pack_rest(self, in_place: bool = True) -> None:
         """Take the gradients that the parameters have, where none has been taken yet.
 
         `in_place` lets those that nobody else holds become their own sums. Nothing is computed
-        beside these sums, so few are under way at once, which keeps them in the caches.
+        beside these sums, so few are under way at once, which keeps them in the caches: as many
+        bytes as a buffer has at most.
         """
         for parameter in self.parameters:
             if self.is_packed(parameter):
                 continue
-            before, bucket = self._begun, self._places[id(parameter)][0]
+            bucket = self._places[id(parameter)][0]
             if in_place and parameter.grad is not None and bucket.take(parameter):
-                if weight != 1:
-                    bucket.buffer *= bucket.buffer.dtype.type(weight)
+                bucket.weight *= self._weight
                 self._packed(parameter, True)
             else:
-                self.pack(parameter, parameter.grad, weight)
-            for number in range(before, self._begun):
-                self._wait_for(number - UNDER_WAY + 1)
+                self.pack(parameter, parameter.grad)
+            while self._bytes_under_way() > self.comm.get_config("bucket_bytes"):
+                self._wait_for(self._waited)
+                self._waited += 1
+
+    def _bytes_under_way(self) -> int:
+        """Those of sums that have begun and were not waited for."""
+        return sum([each.size * each.width for each in self.buckets[self._waited : self._begun]])
 
     def unpack(self, everywhere: int | None = None) -> None:
         """Wait for the sums, and give each parameter its own as its gradient.
@@ -275,6 +278,6 @@ class Buckets(NeedsInit):
 
         With `everywhere`, an error leaves them as they were.
         """
-        self.begin()
-        self.pack_rest(weight, in_place=everywhere is None)
+        self.begin(weight)
+        self.pack_rest(in_place=everywhere is None)
         self.unpack(everywhere)

@@ -44,6 +44,8 @@ class Communicator(NeedsInit, ABC):
 
     doing = ""
     """In the words of an error: in the course of what a rank waits for a message."""
+    lone_bytes = 1 << 20
+    """Bytes from which on a gradient is summed by itself, where it lies, and not packed."""
     intra_rank = 0
     """The number of this process among those of its machine, of which there are `intra_size`."""
     intra_size = 1
@@ -289,6 +291,19 @@ class Communicator(NeedsInit, ABC):
         `iallreduce` gives.
         """
         return _PartOfSum(self.iallreduce(buffer), buffer, *bounds[self.rank : self.rank + 2])
+
+    def isum(
+        self, buffer: Any, weight: float = 1.0, bounds: Sequence[int] | None = None
+    ) -> Pending:
+        """Begin to sum gradients, multiplied by `weight`: in place, or by parts with `bounds`.
+
+        A library that multiplies as it sums overrides this.
+        """
+        if weight != 1:
+            buffer *= buffer.dtype.type(weight)
+        if bounds is None:
+            return self.iallreduce(buffer)
+        return self.ireduce_scatter(buffer, bounds)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all: each has its own in its place in `buffer`."""

@@ -47,7 +47,7 @@ class MpiCommunicator(Waiting):
         mpi_comm: A communicator of mpi4py; None for MPI.COMM_WORLD.
         time_limit: Seconds for which a rank waits for another before it raises CommunicatorError.
         shared_memory: Whether ranks of one machine sum in memory that they share, 8 MiB for each
-            of the first eight; where the machine has less, as a container may, messages go.
+            of up to eight; where the machine has less, as a container may, they send messages.
         **config: Settings of `core.training.Communicator`.
     """
 
@@ -71,6 +71,7 @@ class MpiCommunicator(Waiting):
         self._notes = given.Dup()
         sums = SharedMemory if shared_memory and self._share_memory() else Messages
         self._here, self._beside = sums(self, given.Dup()), sums(self, given.Dup())
+        self.lone_bytes = sums.lone_bytes
         if is_job:
             add_hook()
             atexit.register(self._end)
@@ -248,6 +249,14 @@ class MpiCommunicator(Waiting):
         if self.size == 1 or not buffer.dtype.isnative:
             return super().ireduce_scatter(buffer, bounds)
         return self._beside.ireduce_scatter(buffer, bounds)
+
+    def isum(
+        self, buffer: Any, weight: float = 1.0, bounds: Sequence[int] | None = None
+    ) -> Pending:
+        """Begin to sum gradients, multiplied as they are written to shared memory."""
+        if isinstance(self._beside, SharedMemory) and buffer.dtype.isnative:
+            return self._beside.isum(buffer, weight, bounds)
+        return super().isum(buffer, weight, bounds)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""

@@ -88,6 +88,8 @@ class NcclCommunicator(MpiCommunicator):
         )
         return _OnStream(self._cupy, self._stream.record(), buffer)
 
+    isum = Communicator.isum  # which multiplies where gradients lie
+
     def _sum(self, buffer: Any) -> None:
         self.iallreduce(buffer).wait()
 

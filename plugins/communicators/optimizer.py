@@ -110,7 +110,7 @@ class MultiNodeOptimizer(GradientMethod):
         self._known: Any = None  # of the parameters that were broadcast
         self._counted = 0  # examples of the parts that have been accumulated
         self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
-        self._weight: float | None = None  # while a backward is watched
+        self._watches = False  # a backward, whose gradients are packed as they are complete
         self._underway = self._begun = False
         self._shared_seed: int | None = None
         self._numbers: dict[int, int] = {}  # of the rules by their `id`, for what hooks draw
@@ -157,18 +157,18 @@ class MultiNodeOptimizer(GradientMethod):
                 f"{type(self).__name__}.update: expected examples on one rank at least, but the "
                 "batches of all ranks are empty."
             )
-        self.share = weight = count / total
+        self.share = count / total
         self._begun = False
         if lossfun is not None and count:
-            self._weight = weight
+            self._watches = True
             try:
                 self._differentiate(lossfun, *args, **kwds)
             finally:
-                self._weight = None
+                self._watches = False
         elif lossfun is not None:
             target.cleargrads()
         self._begin_sums(None)
-        self._sums[-1].pack_rest(weight, in_place=self._zero_fill)
+        self._sums[-1].pack_rest(in_place=self._zero_fill)
         if len(self._sums) == 2:  # the sums of the step before are there by now
             self._sums.reverse()
             earlier, self._underway = self._underway, True
@@ -210,11 +210,11 @@ class MultiNodeOptimizer(GradientMethod):
         self._counted += _examples(args, kwds)
 
     def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
-        if self._weight is None or self._parts:
+        if not self._watches or self._parts:
             super()._walk_back(loss, loss_scale, free_graph)
             return
         self._begin_sums(loss)
-        gradients = _Watched(loss, self._sums[-1], self._weight)
+        gradients = _Watched(loss, self._sums[-1])
         backward_from([loss], loss_scale=loss_scale, free_graph=free_graph, gradients=gradients)
         gradients.forget()
 
@@ -230,7 +230,7 @@ class MultiNodeOptimizer(GradientMethod):
             owners = None if self._shards is None else self._shards.by_id()
             self._sums = [Buckets(self._communicator, chosen, owners) for _ in self._sums]
             self._unordered, self._underway = {}, False
-        self._sums[-1].begin()
+        self._sums[-1].begin(self.share)
 
     def _order(self, loss: Any) -> list[str]:
         """The paths of the parameters in the order in which a backward completes gradients."""
@@ -416,8 +416,8 @@ class _Watched(dict[Any, Any]):
     as an input; one that adds less leaves the gradient to be packed after the walk.
     """
 
-    def __init__(self, loss: Any, sums: Buckets, weight: float) -> None:
-        self._sums, self._weight = sums, weight
+    def __init__(self, loss: Any, sums: Buckets) -> None:
+        self._sums = sums
         self._parameters = {
             p._source: p for bucket in sums.buckets for p in bucket.parameters if p.grad is None
         }
@@ -433,7 +433,7 @@ class _Watched(dict[Any, Any]):
             self._missing[source] -= 1
             if not self._missing[source]:
                 complete, parameter = ensure_array(gradient, source.spec), self._parameters[source]
-                self._sums.pack(parameter, complete, self._weight)
+                self._sums.pack(parameter, complete)
                 self._sums.go_on()
                 nothing = source.spec.xp.zeros((), dtype=complete.dtype, device=complete.device)
                 stand_in = source.spec.xp.broadcast_to(nothing, complete.shape)

@@ -20,26 +20,29 @@ from plugins.communicators.messages import Messages, add_in_order
 if TYPE_CHECKING:
     from plugins.communicators.waiting import Waiting
 
-_PLACES = 4  # pieces of each rank in the window at once
-_WINDOW = 32 << 20  # bytes of it, of all ranks together
-LEAST, MOST = 1 << 16, 1 << 20
-"""Bytes of a piece."""
+RING = 4 << 20
+"""Bytes of the window that a rank has, of which a piece takes a quarter at most."""
+
+_WINDOW = 32 << 20  # bytes of it, of all ranks together, as long as each has the least
+_LEAST = 1 << 18
 _LINE = 64  # bytes that a cache holds as one
 _WRITTEN, _ADDED, _TAKEN = range(3)  # counts of pieces, of each rank
 
 
 class SharedMemory(Messages):
-    """Sums through a window that all ranks share; without a window they go by messages."""
+    """Sums through a window that all ranks share."""
+
+    lone_bytes = 1 << 18
 
     def __init__(self, comm: Waiting, between: Any) -> None:
         super().__init__(comm, between)
         size, rank = comm.size, comm.rank
-        self.room = _room(size)
-        self._pieces: deque[_Exchange] = deque()  # an entry for each, in their order
-        self._begun = 0
+        self._ring = _ring(size)
+        self._pieces: deque[_Piece] = deque()  # those that not all ranks have taken
+        self._gone = 0  # those that all have
+        self._end = 0  # of the last piece, if the window had no end
         self._own = [0, 0, 0]
-        length = _LINE + _PLACES * self.room
-        self._window = comm._mpi.Win.Allocate_shared(length, 1, comm=between)
+        self._window = comm._mpi.Win.Allocate_shared(_LINE + self._ring, 1, comm=between)
         self._window.Lock_all()
         parts = [memoryview(self._window.Shared_query(r)[0]).cast("B") for r in range(size)]
         counts = [part[:_LINE].cast("q") for part in parts]
@@ -58,39 +61,61 @@ class SharedMemory(Messages):
 
     def iallreduce(self, buffer: Any) -> Pending:
         """Begin to sum a contiguous array over all ranks, in place."""
-        return self._begin(_Sum(self, buffer))
+        return self.isum(buffer, 1.0, None)
 
     def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to sum an array of which each rank gets a part, in the order of the ranks."""
-        return self._begin(_PartOfSum(self, buffer, bounds))
+        return self.isum(buffer, 1.0, bounds)
+
+    def isum(self, buffer: Any, weight: float, bounds: Sequence[int] | None) -> Pending:
+        """Begin to sum an array times `weight`: in place, or by parts where there are `bounds`."""
+        if bounds is None:
+            return self._begin(_Exchange(self, buffer, weight), _Sum)
+        own = bounds[self.comm.rank + 1] - bounds[self.comm.rank]
+        result = np.empty(own, buffer.dtype)
+        return self._begin(_Exchange(self, buffer, weight, bounds, result), _PartOfSum)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
-        return self._begin(_Parts(self, buffer, bounds))
+        return self._begin(_Exchange(self, buffer, 1.0, bounds), _Parts)
 
-    def _begin(self, exchange: _Exchange) -> Pending:
-        self._pieces.extend([exchange] * exchange.left)
-        self._begun += exchange.left
+    def _begin(self, exchange: _Exchange, kind: type[_Piece]) -> Pending:
+        buffer, ring = exchange.buffer, self._ring
+        step = ring // 4 // buffer.itemsize
+        for begin in range(0, buffer.size, step):
+            array = buffer[begin : begin + step]
+            length = -(-array.nbytes // _LINE) * _LINE
+            if self._end % ring + length > ring:  # it begins where the memory does
+                self._end += ring - self._end % ring
+            at = slice(self._end % ring, self._end % ring + array.nbytes)
+            places = [memory[at].view(array.dtype) for memory in self._memory]
+            span = self._end, self._end + length
+            self._pieces.append(kind(exchange, begin, array, places, span))
+            self._end += length
+            exchange.left += 1
         self.go_on()
         return exchange
 
     def go_on(self) -> None:
         """Do what can be done by now, of all that has begun."""
-        own, pieces, counts = self._own, self._pieces, self._counts
-        while pieces:
-            first = own[_TAKEN]  # the number of the first of the pieces
-            if own[_WRITTEN] < self._begun and own[_WRITTEN] < _PLACES + min(
-                [each[_TAKEN] for each in counts]
-            ):
-                pieces[own[_WRITTEN] - first].write(own[_WRITTEN])
+        own, pieces, counts, ring = self._own, self._pieces, self._counts, self._ring
+        rank = self.comm.rank
+        while True:
+            for _ in range(min([each[_TAKEN] for each in counts]) - self._gone):
+                pieces.popleft()
+                self._gone += 1
+            written, added, taken = [count - self._gone for count in own]
+            if written < len(pieces) and pieces[written].span[1] - pieces[0].span[0] <= ring:
+                pieces[written].write(rank)
                 self._tell(_WRITTEN)
             elif own[_ADDED] < min([each[_WRITTEN] for each in counts]):
                 self._window.Sync()
-                pieces[own[_ADDED] - first].add(own[_ADDED])
+                pieces[added].add(rank)
                 self._tell(_ADDED)
-            elif first < min([each[_ADDED] for each in counts]):
+            elif own[_TAKEN] < min([each[_ADDED] for each in counts]):
                 self._window.Sync()
-                pieces.popleft().take(first)
+                pieces[taken].take()
+                pieces[taken].leave()
                 self._tell(_TAKEN)
             else:
                 self.between.Iprobe()  # lets messages of other calls go on
@@ -101,22 +126,22 @@ class SharedMemory(Messages):
         self._window.Sync()
         self._mine[what] = self._own[what]
 
-    def places(self, number: int, length: int, dtype: Any) -> list[Any]:
-        """Where the ranks have the beginning of a piece."""
-        begin = number % _PLACES * self.room
-        end = begin + length * dtype.itemsize
-        return [memory[begin:end].view(dtype) for memory in self._memory]
-
 
 class _Exchange(Pending):
-    """An exchange of an array, piece by piece; each rank has a part of it."""
+    """An exchange of an array, piece by piece."""
 
-    def __init__(self, by: SharedMemory, buffer: Any, bounds: Sequence[int] = ()) -> None:
-        super().__init__()
-        self._by, self._buffer, self._bounds = by, buffer, bounds
-        self._step = by.room // buffer.itemsize
-        self._first = by._begun
-        self.left = -(-buffer.size // self._step)
+    def __init__(
+        self,
+        by: SharedMemory,
+        buffer: Any,
+        weight: float,
+        bounds: Sequence[int] = (),
+        result: Any = None,
+    ) -> None:
+        super().__init__(result)
+        self.buffer, self.weight, self.bounds = buffer, weight, bounds
+        self.left = 0  # pieces that have not been taken
+        self._by = by
 
     def test(self) -> bool:
         if self.left:
@@ -126,91 +151,92 @@ class _Exchange(Pending):
     def wait(self) -> None:
         self._by.comm._until("sum over all ranks", self.test)
 
-    def _piece(self, number: int) -> tuple[int, Any, list[Any]]:
-        """Where a piece begins in the buffer, the piece, and the places of all ranks for it."""
-        begin = (number - self._first) * self._step
-        piece = self._buffer[begin : begin + self._step]
-        return begin, piece, self._by.places(number, piece.size, piece.dtype)
 
-    def _part(self, rank: int, begin: int, length: int) -> slice:
-        """What of a piece is in the part of a rank."""
-        low, high = [min(max(end - begin, 0), length) for end in self._bounds[rank : rank + 2]]
-        return slice(low, high)
+class _Piece:
+    """A piece of an array, which begins at an element of it, and where the ranks write theirs."""
 
-    def write(self, number: int) -> None:
+    def __init__(
+        self,
+        exchange: _Exchange,
+        begin: int,
+        array: Any,
+        places: list[Any],
+        span: tuple[int, int],
+    ) -> None:
+        self.exchange, self.begin, self.array, self.places = exchange, begin, array, places
+        self.span = span
+
+    def part(self, rank: int) -> slice:
+        """What of it is in the part of a rank."""
+        ends = self.exchange.bounds[rank : rank + 2]
+        return slice(*[min(max(end - self.begin, 0), self.array.size) for end in ends])
+
+    def write(self, rank: int) -> None:
         """Let the others see what this rank has."""
-        _, piece, places = self._piece(number)
-        places[self._by.comm.rank][...] = piece
+        weight, array, place = self.exchange.weight, self.array, self.places[rank]
+        if weight == 1:
+            place[...] = array
+        else:
+            np.multiply(array, array.dtype.type(weight), out=place)
 
-    def add(self, number: int) -> None:
+    def add(self, rank: int) -> None:
         """Add up this rank's share of what all have written."""
 
-    def take(self, number: int) -> None:
+    def take(self) -> None:
         """Take what the ranks have made of it."""
-        self.left -= 1
+
+    def leave(self) -> None:
+        """Let go of the array, whose owner may ask who else holds it."""
+        self.exchange.left -= 1
+        del self.exchange, self.array, self.places
 
 
-class _Sum(_Exchange):
-    """The sum, which is made at the place of the first rank."""
+class _Sum(_Piece):
+    """Of a sum, which is made at the place of the first rank."""
 
-    def add(self, number: int) -> None:
-        _, piece, places = self._piece(number)
-        comm, line = self._by.comm, _LINE // piece.itemsize
-        share = -(-piece.size // (comm.size * line)) * line
-        own = slice(share * comm.rank, share * (comm.rank + 1))
-        terms = [place[own] for place in places]
+    def add(self, rank: int) -> None:
+        line = _LINE // self.array.itemsize
+        share = -(-self.array.size // (len(self.places) * line)) * line
+        terms = [place[share * rank : share * (rank + 1)] for place in self.places]
         if terms[0].size:
             add_in_order(terms, terms[0])
 
-    def take(self, number: int) -> None:
-        _, piece, places = self._piece(number)
-        piece[...] = places[0]
-        super().take(number)
+    def take(self) -> None:
+        self.array[...] = self.places[0]
 
 
-class _PartOfSum(_Exchange):
-    """The sum of what is this rank's, as the result."""
+class _PartOfSum(_Piece):
+    """Of a sum of which each rank has a part, its result."""
 
-    def __init__(self, by: SharedMemory, buffer: Any, bounds: Sequence[int]) -> None:
-        super().__init__(by, buffer, bounds)
-        begin, end = bounds[by.comm.rank : by.comm.rank + 2]
-        self.result = np.empty(end - begin, buffer.dtype)
-
-    def add(self, number: int) -> None:
-        begin, piece, places = self._piece(number)
-        rank = self._by.comm.rank
-        own = self._part(rank, begin, piece.size)
+    def add(self, rank: int) -> None:
+        own = self.part(rank)
         if own.start < own.stop:
-            start = begin - self._bounds[rank]
-            out = self.result[start + own.start : start + own.stop]
-            add_in_order([place[own] for place in places], out)
+            first = self.begin - self.exchange.bounds[rank]
+            out = self.exchange.result[first + own.start : first + own.stop]
+            add_in_order([place[own] for place in self.places], out)
 
 
-class _Parts(_Exchange):
-    """The parts of all ranks."""
+class _Parts(_Piece):
+    """Of an array of which each rank has a part."""
 
-    def write(self, number: int) -> None:
-        begin, piece, places = self._piece(number)
-        rank = self._by.comm.rank
-        own = self._part(rank, begin, piece.size)
-        places[rank][own] = piece[own]
+    def write(self, rank: int) -> None:
+        own = self.part(rank)
+        self.places[rank][own] = self.array[own]
 
-    def take(self, number: int) -> None:
-        begin, piece, places = self._piece(number)
-        for rank, place in enumerate(places):
-            part = self._part(rank, begin, piece.size)
-            piece[part] = place[part]
-        super().take(number)
+    def take(self) -> None:
+        for rank, place in enumerate(self.places):
+            part = self.part(rank)
+            self.array[part] = place[part]
 
 
-def _room(size: int) -> int:
-    """Bytes of a piece where so many ranks share a window."""
-    return max(LEAST, min(MOST, _WINDOW // (_PLACES * size)))
+def _ring(size: int) -> int:
+    """Bytes of the window for each of so many ranks."""
+    return max(min(RING, _LEAST), min(RING, _WINDOW // size))
 
 
 def is_possible(size: int) -> bool:
     """Whether this machine has memory for the windows of so many ranks, as containers may not."""
-    wanted = 2 * size * (_LINE + _PLACES * _room(size))  # a communicator has two
+    wanted = 2 * size * (_LINE + _ring(size))  # a communicator has two
     try:
         there = os.statvfs("/dev/shm")
     except (AttributeError, OSError):  # not on Linux

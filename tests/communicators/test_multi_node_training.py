@@ -156,3 +156,7 @@ def test_a_signal_to_one_rank_lets_all_end_at_the_same_step_and_save(default_ran
 
 def test_a_script_for_chainermn_runs_with_its_imports_changed(default_ranks, tmp_path):
     assert "accuracy True" in default_ranks.run(2, "chainermn_script", "--out", tmp_path)
+
+
+def test_adversaries_sequences_and_divided_layers_of_chainermn_users(default_ranks, tmp_path):
+    assert "shaped 2" in default_ranks.run(2, "chainermn_shapes", tmp_path)

@@ -11,7 +11,7 @@ from plugins.communicators import messages, shared_memory
 comm = create_communicator(sys.argv[1], time_limit=60)
 check_communicator(comm, megabytes=float(sys.argv[2]))
 if comm.size == 3:  # ranks of several machines; and long arrays, which go in pieces: all do here
-    messages.PIECE = shared_memory.LEAST = shared_memory.MOST = 1024
+    messages.PIECE, shared_memory.RING = 1024, 4096
     others = [create_communicator("mpi", time_limit=60, shared_memory=x) for x in (True, False)]
     assert [type(each._here).__name__ for each in others] == ["SharedMemory", "Messages"]
     bits = []
