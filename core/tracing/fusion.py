@@ -15,11 +15,14 @@ from typing import Any
 
 from core.tracing.equation import Call, Equation, Value
 from core.tracing.group import Extent, Fuser, Group, reduced_axes
+from core.tracing.program import Program
 from core.tracing.recorded import Recorded
+from core.tracing.refining import refined
 from core.tracing.stacking import stacked
 
 MOST = 24  # arrays that a loop reads and writes
 SMALLER = 4  # times than all of a loop are arrays that are broadcast to its rows or columns
+LONG = 256  # columns: for fewer a row takes longer to begin than what it has less to read
 LARGE = 1 << 16  # elements: a sum of so many is taken in parts, so nothing in the loop waits for it
 
 
@@ -67,6 +70,10 @@ class _Draft:
         known, ends = self.splits[split], self.ends[split]
         (made,) = equation.outputs
         if any([value in ends for value in equation.inputs]):
+            return None
+        if (
+            part == "relabelled" and made.size == rows * columns
+        ):  # a view of all that the loop gives
             return None
         if part == "reduction":
             return self._reduced(equation, split)
@@ -299,11 +306,11 @@ def _bits(numbers: int) -> Iterator[int]:
         numbers ^= low
 
 
-def fused(program: Recorded, fuser: Fuser) -> tuple[Equation, ...]:
+def fused(program: Program, fuser: Fuser) -> tuple[Equation, ...]:
     """The equations of a program, of which groups have become one each."""
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
-    program = program.changed(equations=stacked(program))
+    program = refined(program.changed(equations=stacked(program)), fuser)
     for node in _Grouping(program, fuser).in_order():
         if isinstance(node, Equation):
             found.append(node)
@@ -323,7 +330,7 @@ def _made(program: Recorded, draft: _Draft, fuser: Fuser, wanted: set[Value]) ->
     }
     made = [value for equation in draft.equations for value in equation.outputs]
     outputs = tuple([value for value in made if value in wanted or value in read])
-    split = min(draft.splits)
+    split = _split(draft)
     rows, columns = draft.sizes(split)
     ends = frozenset(draft.ends[split])
     before, read_as = _spread(draft, split)
@@ -337,6 +344,16 @@ def _made(program: Recorded, draft: _Draft, fuser: Fuser, wanted: set[Value]) ->
     group.run = run
     call = Call("kernel", "loop", None, group)
     return [*before, Equation(call, inputs, {}, outputs, True, draft.equations[-1].origin)]
+
+
+def _split(draft: _Draft) -> int:
+    """That of the longest columns, if there is one, for which nothing is broadcast before."""
+    inputs, domain = draft.inputs, draft.domain
+    for split in sorted(draft.splits):
+        spread = [prod(draft.spread(draft.splits[split][v], split)) > v.size for v in inputs]
+        if prod(domain[split:]) >= LONG and not any(spread):
+            return split
+    return min(draft.splits)
 
 
 def _spread(draft: _Draft, split: int) -> tuple[list[Equation], dict[Value, Value]]:

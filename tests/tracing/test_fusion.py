@@ -1,6 +1,7 @@
 """Programs in loops: arithmetic keeps its bits, functions and sums are as near as is stated."""
 
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -438,3 +439,66 @@ def test_channels_of_images_are_within_one_loop():
     program = core.trace(lambda x, a: np.maximum(x * a + a, 0) * a, x, scale).fused()
     assert len(loops(program)) == 1
     assert [e.call.name for e in program.equations] == ["broadcast_to", "loop"]
+
+
+@st.composite
+def seen_anew(draw):
+    """A shape, and others in which its elements may be seen."""
+    lengths = draw(st.lists(st.sampled_from([1, 2, 3, 5]), min_size=2, max_size=4))
+    shapes = {tuple(lengths)}
+    for _ in range(draw(st.integers(1, 3))):
+        edges = sorted(draw(st.sets(st.integers(1, len(lengths) - 1))))
+        parts, axes = pairwise([0, *edges, len(lengths)]), lengths
+        if draw(st.booleans()):
+            axes = lengths[::-1]  # which no shape may have beside the others
+        shapes.add(tuple([int(np.prod(axes[i:j])) for i, j in parts]))
+    return sorted(shapes)
+
+
+@settings(max_examples=20)
+@given(seen_anew(), st.data())
+def test_arrays_that_are_seen_in_several_shapes_are_within_loops(shapes, data):
+    plan = data.draw(
+        st.lists(st.tuples(st.sampled_from(shapes), st.integers(0, 3)), min_size=3, max_size=8)
+    )
+
+    def function(x, w):
+        found = []
+        for shape, kind in plan:
+            x = np.reshape(x, shape)
+            if kind == 0:
+                x = np.maximum(x * 1.5, x - np.reshape(w, (-1,))[: shape[-1]])
+            elif kind == 1:
+                found.append(np.max(x, axis=0, keepdims=len(found) % 2 == 0) * 2)
+                x = x + 1
+            elif kind == 2:
+                x = np.max(x, axis=-1, keepdims=True) - x
+            else:
+                found.append(np.swapaxes(x, 0, -1))
+        return [*found, x, np.max(x)]
+
+    x = R.normal(size=shapes[0]).astype("f")
+    program = core.trace(function, x, x)
+    for found, expected in zip(program.fused()(x, x), function(x, x), strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+
+
+def test_a_block_of_a_transformer_is_products_with_loops_behind_them():
+    norm, inner, outer = L.LayerNormalization(32), L.Linear(32, 64), L.Linear(64, 32)
+    links = core.ChainList(norm, inner, outer)
+
+    def flat(link, x):
+        return F.reshape(link(F.reshape(x, (-1, x.shape[-1]))), (*x.shape[:-1], -1))
+
+    @core.capture(fuse=True)
+    def step(x):
+        links.cleargrads()
+        loss = F.mean((x + flat(outer, F.gelu(flat(inner, norm(x))))) ** 2)
+        loss.backward()
+
+    for _ in range(3):
+        step(R.normal(size=(4, 16, 32)).astype("f"))
+    [program] = step.programs
+    views = {"reshape", "T", "broadcast_to", "loop"}
+    left = [e.call.name for e in program.equations if e.call.name not in views]
+    assert left == ["matmul"] * 6 and len(loops(program)) <= 5

@@ -60,7 +60,7 @@ def forward(
         parallel.divide(loop, x.size, LEAST, *contiguous(x, y), *numbers)
         return y
 
-    return large(kernel if single else in_loops(kernel))
+    return large(in_loops(kernel))
 
 
 def backward(
@@ -81,7 +81,7 @@ def backward(
         parallel.divide(loop, g.size, LEAST, *contiguous(x, g, gx), *numbers)
         return (gx,)
 
-    return large(kernel if single else in_loops(kernel))
+    return large(in_loops(kernel))
 
 
 # -- rectifiers ------------------------------------------------------------------------------------

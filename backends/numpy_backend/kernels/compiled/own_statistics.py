@@ -32,6 +32,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
     contiguous,
+    in_loops,
     suits,
 )
 
@@ -105,6 +106,7 @@ def _along_rows(f: Any, x: Array) -> bool:
     return bool(f.axis == tuple(range(x.ndim - len(f.axis), x.ndim)))
 
 
+@in_loops
 def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
     if not suits(x, calls=CALLS) or not _along_rows(f, x):
@@ -118,6 +120,7 @@ def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     return y.reshape(x.shape)
 
 
+@in_loops
 def layer_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """All three gradients in one pass over the rows."""
     x, gamma = f._sources[0].data, f._sources[1].data
