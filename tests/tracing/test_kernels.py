@@ -179,7 +179,7 @@ def laid(draw):
     return np.broadcast_to(array[tuple([draw(st.sampled_from(way)) for way in ways])], shape)
 
 
-FORMULAS = [F.gelu, F.erf, F.erfc, F.erfcx, F.ndtr, F.softplus, F.log_softmax, F.logsumexp]
+FORMULAS = [F.gelu, F.erf, F.erfc, F.erfcx, F.ndtr, F.softplus, F.logsumexp]
 
 
 @settings(max_examples=20)
