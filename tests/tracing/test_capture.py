@@ -66,8 +66,10 @@ class Run:
     def __call__(self, *args):
         with self.reporter.scope({}):
             returned = self.step(*args)
-            seen = {k: _bits(v) for k, v in self.reporter.observation.items()}
-        return _bits(returned), seen, state_of(self.model, self.optimizer)
+            return _bits(returned), _bits(dict(self.reporter.observation))
+
+    def state(self):
+        return state_of(self.model, self.optimizer)
 
 
 @pytest.fixture(autouse=True)
@@ -86,10 +88,12 @@ def compare(made, steps, batches=((X, T),), between=lambda run, i: None, replays
         for i in range(steps):
             between(run, i)
             history.append(run(*batches[i % len(batches)]))
+            if i < 10 or i == steps - 1:
+                history.append(run.state())
         runs.append(run)
         histories.append(history)
     for i, (one, other) in enumerate(zip(*histories, strict=True)):
-        assert one == other, f"step {i}"
+        assert one == other, f"entry {i}"
     captured = runs[1].step
     if replays:
         assert captured.reasons == []
@@ -129,7 +133,7 @@ OPTIMIZERS = [name for name in dir(optimizers) if name[0].isupper() and name != 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_each_optimizer(name):
-    compare(trained(mlp, getattr(optimizers, name), reported), 6)
+    compare(trained(mlp, getattr(optimizers, name), reported), 100)
 
 
 HOOKS = [
@@ -145,7 +149,7 @@ HOOKS = [
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_each_hook(hook):
-    compare(trained(mlp, optimizers.MomentumSGD, reported, added=[hook]), 5)
+    compare(trained(mlp, optimizers.MomentumSGD, reported, added=[hook]), 100)
 
 
 def test_a_hundred_steps_with_a_schedule_and_frozen_parts():
@@ -716,6 +720,7 @@ def test_an_exception_in_a_replay_changes_nothing():
     expected = [other(X, T) for _ in range(3)]
     core.seed(2)
     assert [run(X, T) for _ in range(3)] == expected
+    assert run.state() == other.state()
 
 
 def test_capture_in_capture_and_in_trace():
