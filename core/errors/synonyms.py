@@ -16,6 +16,7 @@ _SAVE = "core.serializers.save_npz('model.npz', model)"
 _LOAD = "core.serializers.load_npz('model.npz', model)"
 
 TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
+    "backends": {"cpu": "numpy", "cupy": "cuda", "gpu": "cuda", "np": "numpy"},
     "functions": {
         "addmm": "linear",
         "affine_grid": "spatial_transformer_grid",

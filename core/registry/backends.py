@@ -115,7 +115,7 @@ class Backends(Generic[B]):
         if name not in self.names():
             raise BackendError(
                 f"No backend is called {name!r}; known here: {', '.join(self.names())}."
-                + nearest(name, self.names())
+                + nearest(name, self.names(), "backends")
                 + registry.absent()
             )
         reason = self.reason(name)

@@ -54,6 +54,7 @@ def takes():
         return {
             "arguments": arguments_of(["functions", "links"]),
             "hyperparameters": arguments_of(["optimizers"]),
+            "backends": core.backend.names(),
         }
 
 
@@ -102,10 +103,13 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: F.convolution_2d(0, 0, padding=1), "'pad'"),
         (lambda: L.Convolution2D(3, 4, kernel_size=3), "'ksize'"),
         (lambda: core.using_config("Train", False).__enter__(), "'train'"),
+        (lambda: core.use("gpu"), "'cuda'"),
     ],
 )
 def test_other_spellings_and_other_places(call, answer):
-    with pytest.raises((AttributeError, TypeError), match=f"Did you mean ({answer})"):
+    with pytest.raises(
+        (AttributeError, TypeError, core.errors.BackendError), match=f"Did you mean ({answer})"
+    ):
         call()
 
 

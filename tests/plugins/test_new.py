@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_what_is_written_is_python_under_any_name(name: str) -> None:
         assert text.lower().count("anything") == template.lower().count("anything")
     assert words.camel.isidentifier()
     assert words.snake.isidentifier()
+
+
+def test_what_checks_need_to_build_is_installed_with_them(tmp_path: Path) -> None:
+    """`plugrad check` builds without isolation, for there may be no network."""
+    new("swoosh", ["function"], str(tmp_path / "made"))
+    project = tomllib.loads((tmp_path / "made" / "pyproject.toml").read_text("utf-8"))
+    tests = project["project"]["optional-dependencies"]["test"]
+    assert {"build", *project["build-system"]["requires"]} <= set(tests)
 
 
 @pytest.mark.parametrize("name", ["", "1st", "a b", "swöosh", "a--b", "../up", "class", "plugrad-"])

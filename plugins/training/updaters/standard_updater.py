@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
-from core.errors import nearest
+from core.errors import GraphError, nearest
 from core.errors.kinds import checked
 from core.errors.set_by_init import set_by_init
+from core.link import Link
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.optimizer import Optimizer
@@ -244,7 +245,13 @@ class StandardUpdater(Updater):
     def _apply(self, function: Callable[..., None], batch: Any) -> None:
         """Hand the loss and the arrays of a batch to a method of the main optimizer."""
         arrays = self.converter(batch, self._input_device)
-        call_with(function, arrays, self.loss_func or self.get_optimizer("main").target)
+        loss = self.loss_func or self.get_optimizer("main").target
+        try:
+            call_with(function, arrays, loss)
+        except (GraphError, TypeError) as error:
+            if not self.iteration:
+                error.add_note(_called(type(self).__name__, loss, arrays))
+            raise
 
     def _next_batches(self) -> list[Any]:
         """The batches of a step; fewer, where the iterator comes to its end within them."""
@@ -293,4 +300,15 @@ def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
     raise KeyError(
         f"StandardUpdater: expected the name of an {kind}, one of {', '.join(map(repr, known))}; "
         f"got {name!r}.{nearest(name, known)}"
+    )
+
+
+def _called(who: str, loss: Any, arrays: Any) -> str:
+    """What the first step was to find, as a note of the error that it met."""
+    called = type(loss).__name__ if isinstance(loss, Link) else repr(loss)
+    count = len(arrays) if isinstance(arrays, (tuple, dict)) else 1
+    return (
+        f"{who} calls {called} with the {count} part{'s' * (count > 1)} of a batch, and takes what "
+        "it returns for the loss, one number. Where a model returns predictions, train "
+        "L.Classifier(model), or give the updater a loss_func."
     )
