@@ -70,17 +70,17 @@ class SharedMemory(Messages):
     def isum(self, buffer: Any, weight: float, bounds: Sequence[int] | None) -> Pending:
         """Begin to sum an array times `weight`: in place, or by parts where there are `bounds`."""
         if bounds is None:
-            return self._begin(_Exchange(self, buffer, weight), _Sum)
+            return self._begin(buffer, _Exchange(self, weight), _Sum)
         own = bounds[self.comm.rank + 1] - bounds[self.comm.rank]
         result = np.empty(own, buffer.dtype)
-        return self._begin(_Exchange(self, buffer, weight, bounds, result), _PartOfSum)
+        return self._begin(buffer, _Exchange(self, weight, bounds, result), _PartOfSum)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
-        return self._begin(_Exchange(self, buffer, 1.0, bounds), _Parts)
+        return self._begin(buffer, _Exchange(self, 1.0, bounds), _Parts)
 
-    def _begin(self, exchange: _Exchange, kind: type[_Piece]) -> Pending:
-        buffer, ring = exchange.buffer, self._ring
+    def _begin(self, buffer: Any, exchange: _Exchange, kind: type[_Piece]) -> Pending:
+        ring = self._ring
         step = ring // 4 // buffer.itemsize
         for begin in range(0, buffer.size, step):
             array = buffer[begin : begin + step]
@@ -128,18 +128,17 @@ class SharedMemory(Messages):
 
 
 class _Exchange(Pending):
-    """An exchange of an array, piece by piece."""
+    """An exchange of an array, whose pieces hold it until they have been taken."""
 
     def __init__(
         self,
         by: SharedMemory,
-        buffer: Any,
         weight: float,
         bounds: Sequence[int] = (),
         result: Any = None,
     ) -> None:
         super().__init__(result)
-        self.buffer, self.weight, self.bounds = buffer, weight, bounds
+        self.weight, self.bounds = weight, bounds
         self.left = 0  # pieces that have not been taken
         self._by = by
 

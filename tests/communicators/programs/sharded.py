@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 
@@ -96,6 +97,17 @@ def every_hook():
         raise AssertionError("a hook that sees parts was taken")
 
 
+def memory():
+    """A sum of which each rank gets a part lets go of the whole, which is larger, as it ends."""
+    buffer = np.ones(9000, "f")
+    bounds = [9000 * rank // comm.size for rank in range(comm.size + 1)]
+    pending, held = comm.ireduce_scatter(buffer, bounds), ref(buffer)
+    del buffer
+    pending.wait()
+    assert held() is None, "the buffer is still held"
+    assert pending.result.tolist() == [comm.size] * len(pending.result)
+
+
 def files():
     """The same file, which loads on any number of ranks, with shards and without."""
     plain = trained(optimizers.Adam, False, 2)[1]
@@ -125,6 +137,7 @@ def files():
 
 every_optimizer()
 every_hook()
+memory()
 files()
 comm.barrier()
 if comm.rank == 0:
