@@ -261,14 +261,17 @@ def _starts(
 
 def _ways(
     outputs: Sequence[Variable], targets: Sequence[Source]
-) -> tuple[set[Source], dict[GraphNode, int]]:
-    """What depends on the targets: sources, and functions with a bit mask of the inputs that do."""
+) -> tuple[set[Source], dict[GraphNode, int] | None]:
+    """What depends on the targets: sources, and functions with a bit mask of the inputs that do.
+
+    There are no masks where all leaves are targets, and nothing else is.
+    """
     depending = {source for source in targets if not source._constant}
     leaves: set[Source] = set()
     functions = history_of([y.creator_node for y in outputs], leaves)
     if {leaf for leaf in leaves if not leaf._constant} == depending:  # all lead there
         depending.update([y._source for y in outputs if y._source is not None])
-        return depending, dict.fromkeys(functions, -1)
+        return depending, None
     masks: dict[GraphNode, int] = {}
     for f in sorted(functions, key=attrgetter("sequence")):
         mask, bit = 0, 1

@@ -115,5 +115,5 @@ def _hand_over(walk: Walk, outputs: Sequence[Any]) -> None:
             continue
         if walk.retain_grad:
             source.set_grad(g if walk.graph or g is None else ensure_array(g, source.spec))
-        elif walk.required is None:
+        elif not walk.keep:  # of `core.grad`, which changes no other gradient
             source._grad = None

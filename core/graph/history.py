@@ -33,9 +33,9 @@ def history_of(
     pending = list(functions)
     while pending:
         f = pending.pop()
-        if f is not None and f not in found and f._sources is not None:
+        if f is not None and f not in found and (sources := f._sources) is not None:
             found[f] = None
-            for source in f._sources:  # a loop: comprehensions, and `creator_of`, cost a call each
+            for source in sources:  # a loop: comprehensions, and `creator_of`, cost a call each
                 inner = source._sources
                 if inner is None:
                     leaves.add(source)

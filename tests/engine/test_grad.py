@@ -144,6 +144,16 @@ def test_the_same_output_twice_counts_twice():
     np.testing.assert_array_equal(g.array, np.full(4, 4, "f"))
 
 
+@pytest.mark.parametrize("inputs", ["x", "xw"])
+def test_gradients_of_variables_in_between_stay(inputs):
+    named = {"x": Variable(np.array(3.0)), "w": Variable(np.array(2.0))}
+    h = named["x"] * named["w"]
+    h.grad = np.array(5.0)
+    found = core.grad([h * h], [named[name] for name in inputs])
+    assert [g.array.item() for g in found] == [24, 36][: len(inputs)]
+    assert h.grad == 5 and named["x"].grad is None
+
+
 def test_several_outputs_of_one_function():
     x = variable(4)
     first, second = Halves.call(x)
