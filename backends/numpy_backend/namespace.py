@@ -27,6 +27,16 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
     return x.astype(dtype, copy=copy)
 
 
+class Rarer:
+    """A module of NumPy's that NumPy imports when somebody asks for it, and so does this."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(np, self._name), name)
+
+
 def _module(**replaced: Any) -> ModuleType:
     """The numpy module with some functions replaced, in which Python remembers where names are.
 
@@ -35,7 +45,8 @@ def _module(**replaced: Any) -> ModuleType:
     if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
         replaced["astype"] = astype
     made = ModuleType("numpy", "The numpy module with some functions replaced.")
-    vars(made).update({**vars(np), "fft": np.fft, "linalg": np.linalg, **replaced})
+    rarer = {name: Rarer(name) for name in dir(np) if name not in vars(np)}
+    vars(made).update({**rarer, **vars(np), "fft": np.fft, "linalg": np.linalg, **replaced})
     del made.__getattr__
     return made
 

@@ -281,11 +281,12 @@ def _sums_into_places(b: Backend) -> None:
     """`scatter_add` adds as often as an index names a place, and gives the array."""
     for name in _floats(b):
         for index in ([0, 2, 2, 1, 2], slice(1, None), (slice(None), 1)):
-            _one_sum_into_places(b, name, index)
+            _one_sum_into_places(b, name, index, (3, 2))
+        _one_sum_into_places(b, name, (..., None), ())
 
 
-def _one_sum_into_places(b: Backend, name: str, index: Any) -> None:
-    expected = _values(3, 2).astype(name)
+def _one_sum_into_places(b: Backend, name: str, index: Any, shape: tuple[int, ...]) -> None:
+    expected = _values(*shape).astype(name)
     a = b.asarray(expected.copy())
     listed = isinstance(index, list)
     host_index = np.array(index, "int32") if listed else index

@@ -15,6 +15,7 @@ from core.errors import BackendError
 from core.typing import Sizes
 from plugrad_torch import devices
 from plugrad_torch.backend import TorchBackend
+from plugrad_torch.graphs import Graphs
 from plugrad_torch.indexing import goes_back, part_of, places_of
 from plugrad_torch.namespace import NAMESPACE
 from plugrad_torch.random import TorchRandom
@@ -138,6 +139,19 @@ class Tensors(TorchBackend):
         """PyTorch's own threads, in the whole process."""
         return devices.limited_threads(number)
 
+    # -- captured steps ------------------------------------------------------------------------
+
+    @property
+    def stage(self) -> Any:
+        """What records CUDA graphs, while a GPU of CUDA's is the current device; else None."""
+        return self._launched if self.default_device().id.startswith("cuda") else None
+
+    def _launched(self, function: Any) -> Any:
+        """A CUDA graph of a function, recorded in its second call."""
+        from core.tracing import Launched
+
+        return Launched(function, self, Graphs())
+
     # -- copies and sums -----------------------------------------------------------------------
 
     def copy(self, array: Tensor) -> Tensor:
@@ -169,7 +183,7 @@ class Tensors(TorchBackend):
         if parts and all([isinstance(part, Tensor) for part in parts]):
             places = tuple([p.long() if p.dtype is not torch.bool else p for p in parts])
         elif not a.ndim:
-            return a.add_(values)
+            return a.add_(torch.as_tensor(values).sum())  # which may have axes of one element
         else:
             places = places_of(a, index)
         values = torch.as_tensor(values, dtype=a.dtype, device=a.device)

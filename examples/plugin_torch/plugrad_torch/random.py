@@ -11,7 +11,6 @@ import torch
 from core.arrays.backend import Random
 from core.arrays.random_streams import stream
 from core.errors import CheckpointError
-from plugrad_torch import devices
 
 
 class TorchRandom(Random):
@@ -80,7 +79,7 @@ class TorchRandom(Random):
     def get_state(self) -> dict[str, Any]:
         """The states of PyTorch's own generators by device, as text."""
         every = self._backend.devices()
-        return {d.id: _text(_generator(d.id).get_state()) for d in every}
+        return {d.id: _text(_keeper(d.id).get_rng_state(*_place(d.id))) for d in every}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Put the generators of the devices that are here where `get_state` found them.
@@ -93,21 +92,21 @@ class TorchRandom(Random):
                 continue
             try:
                 raw = bytearray(base64.b64decode(text, validate=True))
-                _generator(name).set_state(torch.frombuffer(raw, dtype=torch.uint8))
+                state = torch.frombuffer(raw, dtype=torch.uint8)
+                _keeper(name).set_rng_state(state, *_place(name))
             except (RuntimeError, TypeError, ValueError) as error:
                 raise CheckpointError(f"random state: not one of torch:{name}: {error}.") from None
 
 
-def _generator(name: str) -> torch.Generator:
-    """PyTorch's own generator of a device."""
-    device = torch.device(name)
-    if device.type == "cpu":
-        return torch.default_generator
-    module = getattr(torch, device.type)
-    if device.type not in devices.NUMBERED:
-        return module._get_default_mps_generator()
-    module.init()
-    return module.default_generators[device.index]
+def _keeper(name: str) -> Any:
+    """The module of PyTorch that keeps the generator of a device."""
+    kind = torch.device(name).type
+    return torch if kind == "cpu" else getattr(torch, kind)
+
+
+def _place(name: str) -> tuple[str, ...]:
+    """How that module is told of the device."""
+    return () if name == "cpu" else (name,)
 
 
 def _text(state: torch.Tensor) -> str:

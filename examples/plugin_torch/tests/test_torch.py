@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ import core
 import core.functions as F
 import core.links as L
 from core import optimizers
+from core.arrays.backend import Device
 from core.errors import BackendError
 from core.testing import check_backend, check_op
+from core.tracing import Launched
 
 torch = pytest.importorskip("torch", reason="the backend of PyTorch needs PyTorch")
 B = core.backend.get("torch")
@@ -170,6 +173,36 @@ def test_arrays_that_do_not_lie_in_order_are_updated_in_order(name, turned):
 
 def test_arrays_of_the_other_order_of_bytes_come_in():
     assert B.asarray(np.arange(3, dtype=">f4")).tolist() == [0, 1, 2]
+
+
+def test_calls_of_gpus_that_are_not_here_have_their_names(monkeypatch):
+    """Signatures; an object of PyTorch for a device that it was not built with cannot be made."""
+    for kind in (torch.cuda, torch.xpu, torch.mps):
+        assert "device" in signature(kind.get_rng_state).parameters
+        assert list(signature(kind.set_rng_state).parameters) == ["new_state", "device"]
+    for name in ("Stream", "stream", "current_stream", "graph", "memory_allocated"):
+        assert callable(getattr(torch.cuda, name))
+    assert {"replay", "capture_begin"} <= set(dir(torch.cuda.graphs.CUDAGraph))
+    assert B.stage is None or B.devices()[0].id != "cpu"
+    monkeypatch.setattr(B, "default_device", lambda: Device(B, "cuda:0"))
+    assert isinstance(B.stage(None), Launched)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="it would be recorded")
+def test_what_cuda_does_not_record_is_asked_for_one_by_one(monkeypatch):
+    monkeypatch.setattr(type(B), "stage", type(B)._launched)
+    model = L.Linear(3, 2, initialW=1.0).to_device("torch")
+
+    @core.capture
+    def step(x):
+        model.cleargrads()
+        F.sum(model(x) ** 2).backward()
+        return model.b.grad * 2
+
+    with pytest.warns(UserWarning, match="torch cannot record it .RuntimeError: .*CUDAGraph"):
+        found = [step(torch.full((1, 3), float(i))).tolist() for i in range(5)]
+    assert found == [[12.0 * i] * 2 for i in range(5)]
+    assert "not as a whole: RuntimeError" in step.report()
 
 
 def trained(backend, steps=30):
