@@ -34,12 +34,12 @@ KILLED = {  # steps
     "train_lstm": 3,
     "train_parallel": 3,
 }
-STEPS = {  # several, where two epochs or eight iterations do not do
+STEPS = {  # others, where two epochs or eight iterations do not do
     "train_ddpg": ["--iterations", 100],
     "train_dqn": ["--iterations", 100],
     "train_seq2seq": ["--iterations", 4],
     "train_transformer": ["--iterations", 4],
-    "train_word2vec": ["--epoch", 2, "--batchsize", 8192],
+    "train_word2vec": ["--epoch", 1, "--batchsize", 8192],
 }
 BESIDES = {"train_digits"}  # killed and held to a figure in tests/training/test_digits_example.py
 STOPPED = [path for path in EXAMPLES if path.stem not in {*KILLED, *BESIDES}]

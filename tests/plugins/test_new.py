@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -81,30 +82,33 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     assert "expected a pyproject.toml" in capsys.readouterr().err
 
 
-def installed(source: Path, target: Path) -> dict[str, str]:
-    """Install without its dependencies, which are those of the tests; how it is found then."""
+def installed(target: Path, *sources: Path) -> dict[str, str]:
+    """Install without dependencies, which are those of the tests; how they are found then."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
-    run(*pip, "--target", str(target), str(source), folder=source)
+    run(*pip, "--target", str(target), *map(str, sources), folder=target.parent)
     return {"PYTHONPATH": os.pathsep.join([str(target), str(ROOT)])}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS_OF_PLUGINS)
-def test_each_kind_is_built_installed_and_proved(kind: str, tmp_path: Path) -> None:
-    source = tmp_path / "made"
-    new(f"wo-{kind}", [kind], str(source))
-    found = installed(source, tmp_path / "site")
-    tests = tmp_path / "tests"
-    (source / "tests").rename(tests)
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    assert "passed" in run(*pytest_, str(tests), folder=tmp_path, **found)
+def test_each_kind_is_built_installed_and_proved(tmp_path: Path) -> None:
+    """Each in a distribution of its own; one pip and one pytest see to all of them."""
+    sources = {kind: tmp_path / f"made {kind}" for kind in KINDS_OF_PLUGINS}
+    for kind, source in sources.items():
+        new(f"wo-{kind}", [kind], str(source))
+    found = installed(tmp_path / "site", *sources.values())
+    for kind, source in sources.items():
+        (source / "tests").rename(tmp_path / kind)
+    pytest_ = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    said = run(*pytest_, "-v", *KINDS_OF_PLUGINS, folder=tmp_path, **found)
+    proved = set(re.findall(r"^(\w+)/\S+::.* PASSED", said, re.M))
+    assert proved == {*KINDS_OF_PLUGINS}, said
 
 
 @pytest.mark.slow
 def test_all_kinds_at_once_pass_the_author_s_checks(tmp_path: Path) -> None:
     source = tmp_path / "made"
     new("swoosh", KINDS_OF_PLUGINS, str(source))
-    found = installed(source, tmp_path / "site")
+    found = installed(tmp_path / "site", source)
     said = run(sys.executable, "-m", "plugrad", "check", folder=source, **found)
     assert "0 problems found." in said
     for line in ("ok  lint", "ok  format", "ok  types", "ok  tests", "ok  wheel: LICENSE"):
