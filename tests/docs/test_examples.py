@@ -68,19 +68,16 @@ def command(path, *arguments):
     return [sys.executable, str(path), *map(str, [*SMALL.get(path.stem, []), *arguments])]
 
 
-def environment(path):
-    """Half of them compile loops; to load numba takes each process most of a second."""
-    return {**os.environ, "PLUGRAD_COMPILED": "1" if path.stem in KILLED else "0"}
+# To load numba takes each process most of a second: the examples of tests/training compile loops.
+PLAIN = {**os.environ, "PLUGRAD_COMPILED": "0"}
 
 
 def finish(path, *arguments):
-    return run(path, command(path, *arguments))
+    return run(command(path, *arguments))
 
 
-def run(path, command):
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=280, env=environment(path)
-    )
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=PLAIN)
 
 
 @cache
@@ -160,7 +157,7 @@ def test_killed_on_the_way_it_ends_with_the_same_bits(name, tmp_path):
     steps, whole, parts = [steps_of(path), KILLED[name]], tmp_path / "whole", tmp_path / "parts"
     assert finish(path, *steps, "--out", whole).returncode == 0
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command(path, *steps, "--out", parts), **quiet)
+    process = subprocess.Popen(command(path, *steps, "--out", parts), **quiet, env=PLAIN)
     while not [*parts.glob("snapshot_iter_*"), *parts.glob("state.npz")]:
         assert process.poll() is None
         time.sleep(0.002)
@@ -226,7 +223,7 @@ def counted(path, *arguments, stop=None):
     SIGTERM comes in the update `stop`.
     """
     python, _, *others = command(path, *arguments)
-    return run(path, [python, "-c", COUNTED.format(path=str(path), stop=stop), *others])
+    return run([python, "-c", COUNTED.format(path=str(path), stop=stop), *others])
 
 
 def figures(done):
