@@ -10,6 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
+
 from core import hookimpl
 from core.registry import Catalogue, Registry
 from core.registry.settings import read
@@ -89,11 +94,13 @@ class Venv:
     def __init__(self, path):
         self.path = path
         self.bin = path / ("Scripts" if os.name == "nt" else "bin")
-        venv.create(path, with_pip=False, symlinks=os.name != "nt")
-        (site,) = path.glob("lib/python*/site-packages")
+
+    def create(self):
+        venv.create(self.path, with_pip=False, symlinks=os.name != "nt")
+        (site,) = self.path.glob("lib/python*/site-packages")
         # Entries of this environment's own .pth files do not come along: no plugrad from here.
         folders = [
-            _without_plugins(path / f"libraries{i}", Path(f)) for i, f in enumerate(LIBRARIES)
+            _without_plugins(self.path / f"libraries{i}", Path(f)) for i, f in enumerate(LIBRARIES)
         ]
         (site / "libraries.pth").write_text("\n".join(map(str, folders)) + "\n")
 
@@ -137,9 +144,31 @@ def _without_plugins(mirror, folder):
     return mirror
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    """A virtual environment with plugrad, installed from this checkout, and nothing else."""
-    made = Venv(tmp_path_factory.mktemp("fresh") / "venv")
-    made.install(str(ROOT))
+@pytest.fixture(scope="session")
+def venv_with(tmp_path_factory):
+    """`venv_with(name, *sources)`: a virtual environment with plugrad, and more.
+
+    Where files can be locked, all workers share it: the first that asks makes it.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if fcntl and "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
+    def made(name, *sources):
+        found, done = Venv(folder / name), folder / f"{name} is installed"
+        with (folder / f"{name}.lock").open("w") as lock:
+            if fcntl:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                found.create()
+                found.install(str(ROOT), *map(str, sources))
+                done.touch()
+        return found
+
     return made
+
+
+@pytest.fixture(scope="session")
+def fresh(venv_with):
+    """A virtual environment with plugrad and nothing else."""
+    return venv_with("fresh")

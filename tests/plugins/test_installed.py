@@ -22,10 +22,9 @@ DISTS = Path(__file__).parent / "dists"
 BAD = "plugrad-rival,plugrad-broken,plugrad-nonsense,plugrad-future,plugrad-offline,plugrad-misfit"
 
 
-@pytest.fixture(scope="module")
-def venv(fresh):
-    fresh.install(*map(str, [*EXAMPLES, *sorted(DISTS.iterdir())]))
-    return fresh
+@pytest.fixture(scope="session")
+def venv(venv_with):
+    return venv_with("installed", *EXAMPLES, *sorted(DISTS.iterdir()))
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def test_an_example_passes_its_own_tests(venv, example):
     for library in LIBRARIES.get(example.name, ()):
         pytest.importorskip(library, reason=f"the example needs {library}")
     options = ["-q", "-p", "no:cacheprovider", "-c", "pytest.ini", "--rootdir", str(venv.path)]
-    (venv.path / "pytest.ini").write_text("[pytest]\n")
+    (venv.path / "pytest.ini").touch()
     where = str(example / "tests")
     out = venv.run("python", "-m", "pytest", *options, where, PLUGRAD_DISABLE_PLUGINS=BAD)
     assert re.search(r"^[1-9]\d* passed", out, re.M) and "failed" not in out
