@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from core.link.tree import cells, summary
+from core.link.tree import cells, heading, summary, total
 
 if TYPE_CHECKING:
     from core.link.link import Link
@@ -15,13 +15,19 @@ _LINK_HEAD = ("", "shape", "dtype", "elements")
 
 
 def link_html(link: Link) -> str:
-    """Make a table of all parameters and persistent values under `link`, by path."""
-    rows = [
-        (f"{path.rstrip('/')}/{name}", *rest)
-        for path, part in link.namedlinks()
-        for name, *rest in cells(part)
-    ]
-    return table(summary(link), [_LINK_HEAD, *rows], "th")
+    """Make a table of all links, parameters and persistent values under `link`, by path."""
+    return table(summary(link), [_LINK_HEAD, *_rows(link, "")], "th")
+
+
+def _rows(link: Link, path: str) -> Iterator[tuple[str, ...]]:
+    for name, *rest in cells(link):
+        yield (f"{path}/{name}", *rest)
+    for name, part in link._shown_parts():
+        if part is None:  # a function, which owns nothing
+            yield (name, "", "", "")
+        else:
+            yield (f"{path}/{name}: {heading(part)}", "", "", total(part))
+            yield from _rows(part, f"{path}/{name}")
 
 
 def table(caption: str, rows: Iterable[Iterable[str]], first: str) -> str:

@@ -40,6 +40,12 @@ def heading(link: Link) -> str:
     return f"{type(link).__name__}({', '.join(shown)})" if shown else type(link).__name__
 
 
+def total(link: Link) -> str:
+    """How many elements the parameters under the link have."""
+    known, unknown = _counts(link)
+    return f"{known:,}" + " + ?" * bool(unknown)
+
+
 def _rows(link: Link, indent: str) -> Iterator[Row]:
     own = _own(link)
     parts = list(link._shown_parts())
@@ -53,8 +59,7 @@ def _rows(link: Link, indent: str) -> Iterator[Row]:
         if child is None:
             yield Row(f"{indent}{head}{name}", "")
             continue
-        known, unknown = _counts(child)
-        yield Row(f"{indent}{head}{name}: {heading(child)}", f"{known:,}" + " + ?" * bool(unknown))
+        yield Row(f"{indent}{head}{name}: {heading(child)}", total(child))
         yield from _rows(child, indent + deeper)
 
 

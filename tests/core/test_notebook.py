@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
 import core.links as L
 
 
@@ -40,21 +41,24 @@ class Table(HTMLParser):
             assert not data.strip()
 
 
-def test_a_link_is_a_table_of_its_parameters():
-    model = core.Sequential(L.Linear(3, 4), L.Linear(None, 2))
+def test_a_link_is_a_table_of_its_parts():
+    model = core.Sequential(L.Linear(3, 4), F.relu, L.Linear(None, 2))
     model[0].add_persistent("note", "<b>&")
     model[0].b.frozen = True
     table = Table(model._repr_html_())
     assert table.caption == "Sequential: 18 parameters, 1 unsized"
     assert table.rows == [
         ["", "shape", "dtype", "elements"],
+        ["/0: Linear(in_size=3, out_size=4)", "", "", "16"],
         ["/0/W", "(4, 3)", "float32", "12"],
         ["/0/b", "(4,)", "float32 frozen", "4"],
         ["/0/note", "'<b>&'", "persistent", ""],
+        ["relu", "", "", ""],
+        ["/1: Linear(in_size=None, out_size=2)", "", "", "2 + ?"],
         ["/1/W", "unsized", "", "?"],
         ["/1/b", "(2,)", "float32", "2"],
     ]
-    assert table.kinds == ["th"] * 4 + ["td"] * 20
+    assert table.kinds == ["th"] * 4 + ["td"] * 32
 
 
 def test_a_link_without_parameters():
