@@ -311,25 +311,25 @@ def fused(program: Program, fuser: Fuser) -> tuple[Equation, ...]:
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
     program = refined(program.changed(equations=stacked(program)), fuser)
+    readers: dict[Value, set[Equation]] = {}
+    for equation in program.equations:
+        for value in equation.inputs:
+            readers.setdefault(value, set()).add(equation)
     for node in _Grouping(program, fuser).in_order():
         if isinstance(node, Equation):
             found.append(node)
         else:
-            found += _made(program, node, fuser, wanted)
+            found += _made(node, fuser, wanted, readers)
     return tuple(found)
 
 
-def _made(program: Recorded, draft: _Draft, fuser: Fuser, wanted: set[Value]) -> list[Equation]:
+def _made(
+    draft: _Draft, fuser: Fuser, wanted: set[Value], readers: dict[Value, set[Equation]]
+) -> list[Equation]:
     """The equation of a group, or the equations as they were where no loop is worth while."""
     inside = set(draft.equations)
-    read = {
-        value
-        for equation in program.equations
-        if equation not in inside
-        for value in equation.inputs
-    }
     made = [value for equation in draft.equations for value in equation.outputs]
-    outputs = tuple([value for value in made if value in wanted or value in read])
+    outputs = tuple([v for v in made if v in wanted or readers.get(v, inside) - inside])
     split = _split(draft)
     rows, columns = draft.sizes(split)
     ends = frozenset(draft.ends[split])

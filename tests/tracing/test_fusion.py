@@ -455,7 +455,7 @@ def seen_anew(draw):
     return sorted(shapes)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(seen_anew(), st.data())
 def test_arrays_that_are_seen_in_several_shapes_are_within_loops(shapes, data):
     plan = data.draw(
