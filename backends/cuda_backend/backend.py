@@ -22,6 +22,8 @@ from core.registry.once import once
 from core.typing import Sizes
 
 if TYPE_CHECKING:
+    from backends.cuda_backend.cudnn.plans import Plans
+    from backends.cuda_backend.epilogues import Epilogues
     from backends.cuda_backend.updates import Updates
     from core.tracing import Formulas, Fuser
 
@@ -78,6 +80,40 @@ class CudaBackend(Backend):
         from core.tracing import Launched
 
         return Launched(function, self, Graphs(self.cupy))
+
+    @once
+    def without_cudnn(self) -> str | None:
+        """What keeps cuDNN from being used, with the cure; None where nothing does."""
+        from backends.cuda_backend.cudnn.presence import missing
+
+        return missing()
+
+    @once
+    def cudnn(self) -> Plans | None:
+        """The plans of cuDNN; None where it is not there."""
+        from backends.cuda_backend.cudnn.plans import Plans
+
+        return None if self.without_cudnn else Plans(self.cupy)
+
+    @once
+    def without_epilogues(self) -> str | None:
+        """What keeps nvmath-python from being used, with the cure; None where nothing does."""
+        from backends.cuda_backend.epilogues import missing
+
+        return missing()
+
+    @once
+    def epilogues(self) -> Epilogues | None:
+        """Products with a bias by nvmath-python; None where it is not there."""
+        from backends.cuda_backend.epilogues import Epilogues
+
+        return None if self.without_epilogues else Epilogues(self.cupy)
+
+    def state(self) -> dict[str, Any]:
+        """What computes, and what has been left to CuPy so far."""
+        from backends.cuda_backend import state
+
+        return state.of(self)
 
     # -- devices -------------------------------------------------------------------------------
 

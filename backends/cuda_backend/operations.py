@@ -173,6 +173,39 @@ def dropout(f: Any, xp: Any, x: Any) -> Any:
     return y
 
 
+_OPERATIONS = "plugins.functions"
+_KERNELS = "backends.cuda_backend"
+
+LIBRARIES = {
+    "compute": {
+        f"{_OPERATIONS}.attention.attention:Attention": f"{_KERNELS}.cudnn.attention:attention",
+        f"{_OPERATIONS}.connection.convolution:Convolution": (
+            f"{_KERNELS}.cudnn.convolution:convolution"
+        ),
+        f"{_OPERATIONS}.connection.convolution:ConvolutionFilterGradient": (
+            f"{_KERNELS}.cudnn.convolution:filter_gradient"
+        ),
+        f"{_OPERATIONS}.connection.convolution:Deconvolution": (
+            f"{_KERNELS}.cudnn.convolution:deconvolution"
+        ),
+        f"{_OPERATIONS}.connection.linear:LinearFunction": f"{_KERNELS}.epilogues:linear",
+        f"{_OPERATIONS}.normalization.batch_normalization:BatchNormalization": (
+            f"{_KERNELS}.cudnn.normalization:batch_normalization"
+        ),
+    },
+    "gradient": {
+        f"{_OPERATIONS}.attention.attention:Attention": (
+            f"{_KERNELS}.cudnn.attention:attention_gradient"
+        ),
+        f"{_OPERATIONS}.connection.linear:LinearFunction": f"{_KERNELS}.epilogues:linear_gradient",
+        f"{_OPERATIONS}.normalization.batch_normalization:BatchNormalization": (
+            f"{_KERNELS}.cudnn.normalization:batch_normalization_gradient"
+        ),
+    },
+}
+"""Operations that cuDNN or cuBLASLt is asked first; what these decline is computed without them."""
+
+
 def tables() -> dict[str, dict[str, str]]:
     """Where the kernels stand, for `register_kernels`."""
     here = __name__
@@ -181,7 +214,8 @@ def tables() -> dict[str, dict[str, str]]:
         | {
             "plugins.functions.math.erf:Erf": f"{here}:erf",
             "plugins.functions.noise.dropout:Dropout": f"{here}:dropout",
-        },
-        "gradient": dict.fromkeys(FORMULAS, f"{here}:gradient"),
+        }
+        | LIBRARIES["compute"],
+        "gradient": dict.fromkeys(FORMULAS, f"{here}:gradient") | LIBRARIES["gradient"],
         "update_all": dict.fromkeys(RULES, f"{here}:update_all"),
     }

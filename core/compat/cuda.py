@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-cudnn_enabled = False
-"""Always false: CuPy has had no cuDNN since version 14."""
-
 _workspace = [8 * 1024 * 1024]
 _memos: list[dict[Any, Any]] = []
 _UNKNOWN = object()
@@ -52,9 +49,11 @@ def _available() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """`available`, and what CuPy has under these names."""
+    """`available`, `cudnn_enabled`, and what CuPy has under these names."""
     if name == "available":
         return _available()
+    if name == "cudnn_enabled":
+        return _plans() is not None
     if name == "ndarray":
         return _cupy().ndarray if _available() else _NoArray
     if name == "cupy":
@@ -363,27 +362,43 @@ def set_max_workspace_size(size: int) -> None:
     _workspace[0] = int(size)
 
 
+def _plans() -> Any:
+    """The backend's cuDNN; None where CUDA or cuDNN is missing."""
+    return getattr(backend.get("cuda"), "cudnn", None) if _available() else None
+
+
 def should_use_cudnn(level: str, lowest_version: int = 0) -> bool:
-    """Whether an op should use cuDNN under `config.use_cudnn`: never, since CuPy has none.
+    """Whether operations ask cuDNN, as `config.use_cudnn` says and where it is there.
 
     Args:
         level: `'==always'` or `'>=auto'`.
-        lowest_version: The oldest version that would do.
+        lowest_version: The oldest version that would do, as a number such as 91000 (9.10.0).
 
     Raises:
         ValueError: `level` is neither.
-        BackendUnavailable: `config.use_cudnn` is `'always'` and the level is met.
+        BackendUnavailable: `config.use_cudnn` is `'always'`, CUDA is there, and cuDNN is not.
     """
     if level not in ("==always", ">=auto"):
         raise ValueError(f"should_use_cudnn: expected '==always' or '>=auto', got {level!r}.")
-    if config.use_cudnn == "always" and _available():
+    wanted = config.use_cudnn
+    plans = None if wanted == "never" else _plans()
+    if plans is None and wanted == "always" and _available():
+        said = getattr(backend.get("cuda"), "without_cudnn", "the backend has no cuDNN")
         raise BackendUnavailable(
-            "config.use_cudnn is 'always', but CuPy has had no cuDNN since version 14. "
-            "Set it to 'auto' or 'never'."
+            f"config.use_cudnn is 'always', but {said}. Or set it to 'auto' or 'never'."
         )
-    return False
+    enough = plans is not None and plans.version >= lowest_version
+    return enough and (wanted == "always" or level == ">=auto")
 
 
 def should_use_cudnn_tensor_core(dtype: Any) -> bool:
-    """Whether an op should use cuDNN's tensor cores: never, as `should_use_cudnn` says."""
-    return False
+    """Whether cuDNN may use tensor cores for a dtype, as `config` says.
+
+    16-bit floats by `config.use_cudnn_tensor_core`, float32 by `config.tf32`.
+    """
+    if not should_use_cudnn(">=auto"):
+        return False
+    name = backend.get("cuda").dtype_name(backend.get("cuda").dtype(dtype))
+    if name in ("float16", "bfloat16"):
+        return bool(config.use_cudnn_tensor_core != "never")
+    return name == "float32" and bool(config.tf32)

@@ -341,7 +341,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
 
 
 _MODE = "Use `with core.using_config('train', False):`."
-_NO_CUDNN = "Leave it out: no backend uses cuDNN."
+_NO_CUDNN = "Leave it out: core.config has use_cudnn and cudnn_deterministic."
 
 REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
     "train": ((), _MODE),

@@ -68,7 +68,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         result = intern(backend, shape, lead.dtype, lead.device)
     wider = widening(cls, specs)
     if wider is not None:
-        compute = widened(compute, backend, *wider)
+        compute = _as_they_are(cls, backend, widened(compute, backend, *wider))
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
     if cls.declared.differentiable and (broadcasts or wider is not None):
@@ -99,6 +99,19 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Comput
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
     if kernel is None or size < getattr(kernel, "least", 0):
+        return compute
+
+    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = kernel(f, xp, *arrays)
+        return compute(f, xp, *arrays) if result is NotImplemented else result
+
+    return overridden
+
+
+def _as_they_are(cls: type[FunctionNode], backend: Backend, compute: Compute) -> Compute:
+    """A kernel that `takes_halves` sees 16-bit floats first; what it declines is widened."""
+    kernel = backend.kernels.get(cls)
+    if not getattr(kernel, "takes_halves", False):
         return compute
 
     def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:

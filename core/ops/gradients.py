@@ -52,7 +52,7 @@ class GradientWriter(Writer):
         declared = self.declared
         if not declared.differentiable:
             return None
-        lines = self._kernels() if kind == "raw" and not self.wide else []
+        lines = self._kernels() if kind == "raw" else []
         if self.reads_xp:
             lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.xp'}"]
         if self.wide:
@@ -75,10 +75,15 @@ class GradientWriter(Writer):
         return f"widen(xp, backend, {text}, {self.wide!r})" if self.wide else text
 
     def _kernels(self) -> list[str]:
-        """A backend's own gradient, if it has one, which may decline."""
+        """A backend's own gradient, if it has one, which may decline.
+
+        Of what is computed in a wider dtype, one that takes 16-bit floats as they are.
+        """
         lines = []
         array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
+            if self.wide and not getattr(kernel, "takes_halves", False):
+                continue
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             least = 0 if self.declared.outputs else getattr(kernel, "least", 0)
             large = f" and g.size >= {least}" if least else ""

@@ -58,10 +58,11 @@ def _threads() -> Iterator[Finding]:
     yield Finding("threads", "ok", ", ".join(f"{key} {value}" for key, value in threads().items()))
 
 
-def _host() -> Iterator[Finding]:
-    host = backend.host()
-    for key, value in host.state().items():
-        yield Finding(host.name, "ok", f"{key}: {value}")
+def _states() -> Iterator[Finding]:
+    for name, missing in backend.available().items():
+        if missing is None:
+            for key, value in backend.get(name).state().items():
+                yield Finding(name, "ok", f"{key}: {value}")
 
 
 def _installation() -> Iterator[Finding]:
@@ -130,7 +131,7 @@ def _ranks() -> Iterator[Finding]:
 CHECKS = (
     _versions,
     _threads,
-    _host,
+    _states,
     _installation,
     _shadows,
     _plugins,

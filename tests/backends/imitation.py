@@ -134,9 +134,14 @@ class Imitation(ModuleType):
         self.__version__ = "14"
         self.ndarray = ndarray
         self.count = DEVICES
-        runtime = SimpleNamespace(getDeviceCount=lambda: self.count)
+        runtime = SimpleNamespace(getDeviceCount=lambda: self.count, getDevice=lambda: _current[-1])
         self.cuda = SimpleNamespace(
-            Device=Device, Stream=Stream, Event=object, runtime=runtime, is_available=lambda: True
+            Device=Device,
+            Stream=Stream,
+            Event=object,
+            runtime=runtime,
+            is_available=lambda: True,
+            get_current_stream=lambda: SimpleNamespace(ptr=0),
         )
         self.lib = SimpleNamespace(
             stride_tricks=SimpleNamespace(

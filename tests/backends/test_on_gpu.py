@@ -181,6 +181,123 @@ def test_operations_compute_on_a_device_that_is_not_current(gpu):
     assert str(back.device) == "cuda:0"
 
 
+DTYPES = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 2e-4, "float64": 1e-10}
+
+STEPS = {
+    "convolution": (
+        lambda x, W, b: F.convolution_nd(x, W, b, (2, 1), (1, 2), True, 1, 2),
+        ((2, 8, 9, 7), (16, 4, 3, 3), (16,)),
+    ),
+    "dilated": (
+        lambda x, W, b: F.convolution_nd(x, W, b, 1, 2, False, 2),
+        ((2, 8, 9), (16, 8, 3), (16,)),
+    ),
+    "volumes": (
+        lambda x, W, b: F.convolution_nd(x, W, b, 1, 1),
+        ((2, 8, 5, 4, 3), (16, 8, 3, 3, 3), (16,)),
+    ),
+    "deconvolution": (
+        lambda x, W, b: F.deconvolution_nd(x, W, b, 2, 1, (10, 8)),
+        ((2, 8, 5, 4), (8, 16, 3, 3), (16,)),
+    ),
+    "batch normalization": (
+        lambda x, gamma, beta: F.batch_normalization(x, gamma, beta),
+        ((4, 16, 5, 6), (16,), (16,)),
+    ),
+    "attention": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        ((2, 4, 33, 64), (2, 4, 33, 64), (2, 4, 33, 32)),
+    ),
+    "linear": (lambda x, W, b: F.linear(x, W, b), ((8, 32), (16, 32), (16,))),
+}
+
+
+def by_libraries(gpu, name, dtype, use, last=False):
+    """Result and gradients of a step, in float64 on the host."""
+    step, shapes = STEPS[name]
+    random = np.random.default_rng(0)
+    arrays = [gpu.asarray(random.normal(size=shape).astype("f"), dtype) for shape in shapes]
+    if last:
+        turned = gpu.xp.ascontiguousarray(gpu.xp.moveaxis(arrays[0], 1, -1))
+        arrays[0] = gpu.xp.moveaxis(turned, -1, 1)
+    inputs = [core.Variable(a) for a in arrays]
+    kept = gpu.epilogues
+    vars(gpu)["epilogues"] = kept if use == "auto" else None
+    try:
+        with core.using_config("use_cudnn", use), core.using_config("cudnn_deterministic", True):
+            y = step(*inputs)
+            F.sum(y * y).backward()
+    finally:
+        vars(gpu)["epilogues"] = kept
+    return [core.backend.to_host(a).astype("f8") for a in (y.array, *[v.grad for v in inputs])]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", STEPS)
+def test_libraries_compute_what_cupy_does(gpu, name, dtype, last):
+    """By cuDNN and cuBLASLt, with the bits of another run, and by CuPy alone."""
+    if gpu.cudnn is None or gpu.epilogues is None:
+        pytest.skip(str(gpu.without_cudnn or gpu.without_epilogues))
+    if last and name not in ("convolution", "deconvolution", "volumes", "batch normalization"):
+        pytest.skip("has no channels")
+    plain = by_libraries(gpu, name, dtype, "never", last)
+    found = by_libraries(gpu, name, dtype, "auto", last)
+    again = by_libraries(gpu, name, dtype, "auto", last)
+    for one, other, repeated in zip(found, plain, again, strict=True):
+        np.testing.assert_array_equal(one, repeated)
+        most = np.abs(other).max()
+        np.testing.assert_allclose(one, other, rtol=DTYPES[dtype], atol=DTYPES[dtype] * most)
+
+
+def test_cudnn_declines_nothing_that_it_has_plans_for_without_a_gpu(gpu):
+    if gpu.cudnn is None:
+        pytest.skip(str(gpu.without_cudnn))
+    if int(gpu.native_device().compute_capability) < 80:
+        pytest.skip("cuDNN has no batch normalization nor attention before 8.0")
+    gpu.cudnn.declined.clear()
+    for name in STEPS:
+        by_libraries(gpu, name, "float16", "auto")
+    assert gpu.cudnn.declined == {}
+
+
+def test_a_step_of_libraries_is_captured_and_waits_for_nothing(gpu):
+    if gpu.cudnn is None:
+        pytest.skip(str(gpu.without_cudnn))
+
+    def trained(capture):
+        core.seed(1)
+        model = core.Sequential(
+            L.Convolution2D(2, 8, 3, pad=1), L.BatchNormalization(8), F.relu, L.Linear(None, 3)
+        )
+        model.to_device("cuda")
+        model(sent(np.zeros((2, 2, 6, 6), "f")))
+        optimizer = core.optimizers.SGD(lr=0.1).setup(model)
+
+        def step(x, t):
+            optimizer.update(lambda: F.softmax_cross_entropy(model(x), t))
+
+        made, rng = core.capture(step) if capture else step, np.random.default_rng(0)
+        batches = [
+            (sent(rng.random((4, 2, 6, 6), "f")), sent(rng.integers(0, 3, 4))) for _ in range(6)
+        ]
+        for x, t in batches[:3]:
+            made(x, t)
+        with nobody_waits():
+            for x, t in batches[3:]:
+                made(x, t)
+        if capture:
+            assert "parts by cuda as a whole" in made.report()
+        return [core.backend.to_host(p.array) for p in model.params()]
+
+    try:
+        with core.using_config("cudnn_deterministic", True):
+            for one, other in zip(trained(False), trained(True), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    finally:
+        core.arrays.random_streams.set_stream_state(None)
+
+
 @pytest.mark.parametrize(
     ("make", "shape"),
     [

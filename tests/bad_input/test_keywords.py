@@ -162,7 +162,11 @@ class Applied(core.Chain):
     [
         ({"foo": 1}, "exp: unexpected keyword argument 'foo'. It takes x."),
         ({"inplace": True}, "Leave it out: functions change no array, and give new ones."),
-        ({"use_cudnn": True}, "'use_cudnn' no longer exists. Leave it out: no backend uses cuDNN."),
+        (
+            {"use_cudnn": True},
+            "'use_cudnn' no longer exists. Leave it out: core.config has use_cudnn and "
+            "cudnn_deterministic.",
+        ),
     ],
 )
 def test_functions_without_settings_leave_the_answer_to_the_link_that_calls_them(settings, end):

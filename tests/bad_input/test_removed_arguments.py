@@ -21,7 +21,7 @@ def image(size=4):
 
 LABELS = np.zeros(2, "i")
 MODE = "using_config.'train', False."
-CUDNN = "Leave it out: no backend uses cuDNN"
+CUDNN = "Leave it out: core.config has use_cudnn"
 DETERMINISTIC = CUDNN
 
 FUNCTIONS = {
