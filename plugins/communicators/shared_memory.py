@@ -70,16 +70,16 @@ class SharedMemory(Messages):
     def isum(self, buffer: Any, weight: float, bounds: Sequence[int] | None) -> Pending:
         """Begin to sum an array times `weight`: in place, or by parts where there are `bounds`."""
         if bounds is None:
-            return self._begin(buffer, _Exchange(self, weight), _Sum)
+            return self._begin(buffer, _Collective(self, weight), _Sum)
         own = bounds[self.comm.rank + 1] - bounds[self.comm.rank]
         result = np.empty(own, buffer.dtype)
-        return self._begin(buffer, _Exchange(self, weight, bounds, result), _PartOfSum)
+        return self._begin(buffer, _Collective(self, weight, bounds, result), _PartOfSum)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
-        return self._begin(buffer, _Exchange(self, 1.0, bounds), _Parts)
+        return self._begin(buffer, _Collective(self, 1.0, bounds), _Parts)
 
-    def _begin(self, buffer: Any, exchange: _Exchange, kind: type[_Piece]) -> Pending:
+    def _begin(self, buffer: Any, whole: _Collective, kind: type[_Piece]) -> Pending:
         ring = self._ring
         step = ring // 4 // buffer.itemsize
         for begin in range(0, buffer.size, step):
@@ -90,11 +90,11 @@ class SharedMemory(Messages):
             at = slice(self._end % ring, self._end % ring + array.nbytes)
             places = [memory[at].view(array.dtype) for memory in self._memory]
             span = self._end, self._end + length
-            self._pieces.append(kind(exchange, begin, array, places, span))
+            self._pieces.append(kind(whole, begin, array, places, span))
             self._end += length
-            exchange.left += 1
+            whole.left += 1
         self.go_on()
-        return exchange
+        return whole
 
     def go_on(self) -> None:
         """Do what can be done by now, of all that has begun."""
@@ -127,8 +127,8 @@ class SharedMemory(Messages):
         self._mine[what] = self._own[what]
 
 
-class _Exchange(Pending):
-    """An exchange of an array, whose pieces hold it until they have been taken."""
+class _Collective(Pending):
+    """A sum or a gathering of an array, whose pieces hold it until they have been taken."""
 
     def __init__(
         self,
@@ -156,23 +156,23 @@ class _Piece:
 
     def __init__(
         self,
-        exchange: _Exchange,
+        whole: _Collective,
         begin: int,
         array: Any,
         places: list[Any],
         span: tuple[int, int],
     ) -> None:
-        self.exchange, self.begin, self.array, self.places = exchange, begin, array, places
+        self.whole, self.begin, self.array, self.places = whole, begin, array, places
         self.span = span
 
     def part(self, rank: int) -> slice:
         """What of it is in the part of a rank."""
-        ends = self.exchange.bounds[rank : rank + 2]
+        ends = self.whole.bounds[rank : rank + 2]
         return slice(*[min(max(end - self.begin, 0), self.array.size) for end in ends])
 
     def write(self, rank: int) -> None:
         """Let the others see what this rank has."""
-        weight, array, place = self.exchange.weight, self.array, self.places[rank]
+        weight, array, place = self.whole.weight, self.array, self.places[rank]
         if weight == 1:
             place[...] = array
         else:
@@ -186,8 +186,8 @@ class _Piece:
 
     def leave(self) -> None:
         """Let go of the array, whose owner may ask who else holds it."""
-        self.exchange.left -= 1
-        del self.exchange, self.array, self.places
+        self.whole.left -= 1
+        del self.whole, self.array, self.places
 
 
 class _Sum(_Piece):
@@ -210,8 +210,8 @@ class _PartOfSum(_Piece):
     def add(self, rank: int) -> None:
         own = self.part(rank)
         if own.start < own.stop:
-            first = self.begin - self.exchange.bounds[rank]
-            out = self.exchange.result[first + own.start : first + own.stop]
+            first = self.begin - self.whole.bounds[rank]
+            out = self.whole.result[first + own.start : first + own.stop]
             add_in_order([place[own] for place in self.places], out)
 
 
