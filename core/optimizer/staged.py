@@ -90,8 +90,3 @@ def _function(name: str, xp: Any) -> Callable[..., Any]:
 
 def _same(x: Any) -> Any:
     return x
-
-
-def suits(backend: Backend) -> bool:
-    """Whether it is for arrays of a backend."""
-    return not backend.mutable and backend.stage is not None

@@ -32,7 +32,7 @@ def make(steps: Iterable[Step]) -> None:
         backend = spec.backend
         if rule.follows_step and not rule._hooks:
             kernel = backend.update_all_kernels.get(type(rule))
-            if kernel is None and staged.suits(backend):
+            if kernel is None and not backend.mutable and backend.stage is not None:
                 kernel = staged.update_all
         if kernel is None:
             step.make()
