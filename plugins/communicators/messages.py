@@ -23,6 +23,11 @@ WAITING = TAGS
 """The tag of the notes of those that wait."""
 
 
+under_way: dict[Pending, None] = {}
+"""Sums that this process has a part in. Whoever waits, for whatever, lets them go on: other ranks
+may be waiting for them, and this one for these."""
+
+
 def is_narrow(array: Any) -> bool:
     """Whether these are floats of 16 bits, which are added in float32."""
     return array.dtype.itemsize == 2 and array.dtype.kind in "fV"
@@ -65,6 +70,8 @@ class Messages:
 
     def close(self) -> None:
         """Release what it holds, on all ranks at once."""
+        for each in [each for each in under_way if getattr(each, "by", None) is self]:
+            del under_way[each]  # nobody waits for it any more
         self.between.Free()
 
     def tag(self) -> int:
@@ -137,7 +144,7 @@ class _OrderedSum(_Requests):
 
     def __init__(self, by: Messages, buffer: Any, bounds: Sequence[int] | None = None) -> None:
         comm = by.comm
-        self._by, self._tag, self._buffer, self._bounds = by, by.tag(), buffer, bounds
+        self.by, self._tag, self._buffer, self._bounds = by, by.tag(), buffer, bounds
         share = -(-buffer.size // comm.size)
         self._shares = [min(buffer.size, share * rank) for rank in range(comm.size + 1)]
         self._own = slice(*self._shares[comm.rank : comm.rank + 2])
@@ -147,6 +154,7 @@ class _OrderedSum(_Requests):
         outgoing = [(r, _words(buffer[slice(*self._shares[r : r + 2])])) for r in ranks]
         super().__init__(comm, by.post(self._tag, incoming, outgoing))
         self._is_added = False
+        under_way[self] = None
 
     def test(self) -> bool:
         if not super().test():
@@ -155,11 +163,12 @@ class _OrderedSum(_Requests):
             self._is_added, total = True, self._total()
             if self._bounds is None:
                 self._buffer[self._own] = total
-                self._requests = self._by.spread(self._tag, self._buffer, self._shares)
+                self._requests = self.by.spread(self._tag, self._buffer, self._shares)
             else:
                 self._requests = self._hand_out(total, self._bounds)
             return self.test()
         self._buffer = None
+        under_way.pop(self, None)
         return True
 
     def _hand_out(self, total: Any, bounds: Sequence[int]) -> list[Any]:
@@ -180,7 +189,7 @@ class _OrderedSum(_Requests):
                     self.result[low - begin : high - begin] = part
                 else:
                     outgoing.append((rank, _words(part)))
-        return self._by.post(self._tag, incoming, outgoing)
+        return self.by.post(self._tag, incoming, outgoing)
 
     def _total(self) -> Any:
         mine = self._buffer[self._own]

@@ -79,7 +79,10 @@ class MpiCommunicator(Waiting):
     def _share_memory(self) -> bool:
         """Whether all ranks are on this machine, which has memory for what they share."""
         is_one = self.intra_size == self.size > 1
-        return is_one and bool(self._comm.allreduce(is_possible(self.size), self._mpi.MIN))
+        return is_one and self._agree_on(is_possible(self.size))
+
+    def _agree_on(self, what: bool) -> bool:
+        return bool(self._comm.allreduce(what, self._mpi.MIN))
 
     def _refuse_lone_processes(self) -> None:
         """Processes that were started together, by another MPI than this one, are each alone."""
@@ -107,8 +110,11 @@ class MpiCommunicator(Waiting):
     def split(self, color: int | None, key: int) -> Self | None:
         """The communicator of the ranks that give the same `color`, in the order of `key`."""
         self.tell("split")
+        config = dict(self._own_config)
+        # Several are made at once, each of which would take what is there for its own.
+        config["shared_memory"] &= self._agree_on(is_possible(self.intra_size, alone=True))
         part = self._comm.Split(self._mpi.UNDEFINED if color is None else color, key)
-        return None if part == self._mpi.COMM_NULL else type(self)(part, **self._own_config)
+        return None if part == self._mpi.COMM_NULL else type(self)(part, **config)
 
     def finalize(self) -> None:
         """Release the communicator, after all ranks have called this."""

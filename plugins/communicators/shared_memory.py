@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.training import Pending
-from plugins.communicators.messages import Messages, add_in_order
+from plugins.communicators.messages import Messages, add_in_order, under_way
 
 if TYPE_CHECKING:
     from plugins.communicators.waiting import Waiting
@@ -37,7 +37,7 @@ class SharedMemory(Messages):
     def __init__(self, comm: Waiting, between: Any) -> None:
         super().__init__(comm, between)
         size, rank = comm.size, comm.rank
-        self._ring = _ring(size)
+        self._ring = ring_of(size)
         self._pieces: deque[_Piece] = deque()  # those that not all ranks have taken
         self._gone = 0  # those that all have
         self._end = 0  # of the last piece, if the window had no end
@@ -49,6 +49,7 @@ class SharedMemory(Messages):
         self._counts, self._mine = counts, counts[rank]
         self._memory = [np.frombuffer(part[_LINE:], np.uint8) for part in parts]
         self._mine[:] = memoryview(bytes(_LINE)).cast("q")
+        self._memory[rank][:] = 0  # which takes it from the machine: `is_possible` sees it gone
         self._window.Sync()
         between.Barrier()
 
@@ -93,6 +94,8 @@ class SharedMemory(Messages):
             self._pieces.append(kind(whole, begin, array, places, span))
             self._end += length
             whole.left += 1
+        if whole.left:
+            under_way[whole] = None
         self.go_on()
         return whole
 
@@ -140,15 +143,15 @@ class _Collective(Pending):
         super().__init__(result)
         self.weight, self.bounds = weight, bounds
         self.left = 0  # pieces that have not been taken
-        self._by = by
+        self.by = by
 
     def test(self) -> bool:
         if self.left:
-            self._by.go_on()
+            self.by.go_on()
         return not self.left
 
     def wait(self) -> None:
-        self._by.comm._until("sum over all ranks", self.test)
+        self.by.comm._until("sum over all ranks", self.test)
 
 
 class _Piece:
@@ -187,6 +190,8 @@ class _Piece:
     def leave(self) -> None:
         """Let go of the array, whose owner may ask who else holds it."""
         self.whole.left -= 1
+        if not self.whole.left:
+            under_way.pop(self.whole, None)
         del self.whole, self.array, self.places
 
 
@@ -228,14 +233,17 @@ class _Parts(_Piece):
             self.array[part] = place[part]
 
 
-def _ring(size: int) -> int:
-    """Bytes of the window for each of so many ranks."""
-    return max(min(RING, _LEAST), min(RING, _WINDOW // size))
+def ring_of(size: int) -> int:
+    """Bytes of the window for each of so many ranks, whole lines: counts are read in one piece."""
+    return max(min(RING, _LEAST), min(RING, _WINDOW // size)) // _LINE * _LINE
 
 
-def is_possible(size: int) -> bool:
-    """Whether this machine has memory for the windows of so many ranks, as containers may not."""
-    wanted = 2 * size * (_LINE + _ring(size))  # a communicator has two
+def is_possible(ranks: int, alone: bool = False) -> bool:
+    """Whether this machine has memory for the windows of so many ranks, as containers may not.
+
+    `alone` asks for as much as they have in communicators of their own.
+    """
+    wanted = 2 * ranks * (_LINE + ring_of(1 if alone else ranks))  # a communicator has two
     try:
         there = os.statvfs("/dev/shm")
     except (AttributeError, OSError):  # not on Linux

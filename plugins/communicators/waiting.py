@@ -12,7 +12,7 @@ import numpy as np
 
 from core.errors import CommunicatorError
 from core.training import Communicator
-from plugins.communicators.messages import WAITING
+from plugins.communicators.messages import WAITING, under_way
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
 _AWAKE = 0.001  # seconds for which waiting takes all of a core, or all that others leave of it
@@ -57,6 +57,8 @@ class Waiting(Communicator):
     def _until(self, what: str, met: Callable[[], bool], on: Sequence[int] = ()) -> None:
         began, is_told = time.monotonic(), False
         while not met():
+            for each in [*under_way]:
+                each.test()
             waited = time.monotonic() - began
             if waited > _PATIENCE and on:
                 if len(on) == 1 < self.size and not is_told:
@@ -72,7 +74,7 @@ class Waiting(Communicator):
                     "create_communicator(..., time_limit=seconds)."
                 )
             if waited > _AWAKE:
-                time.sleep(0 if waited < _PATIENCE else 0.0005)
+                time.sleep(1e-6 if waited < _PATIENCE else 0.0005)
             elif self._crowded:
                 _give_way()
 

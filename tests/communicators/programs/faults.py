@@ -92,6 +92,7 @@ def ends():
 
 def never_goes_back():
     """Send what another rank makes no use of."""
+    comm.time_limit = 60
     if comm.rank == 0:
         x = core.Variable(np.ones(2, "f"))
         core.communicators.functions.send(x * 2, comm, 1).backward()
@@ -134,6 +135,8 @@ def dies():
     comm.barrier()
     if comm.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
+    if comm.rank == 0:
+        comm.iallreduce(np.ones(10, "f")).wait()
     comm.barrier()
 
 
