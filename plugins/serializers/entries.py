@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from core.errors import CheckpointError
+from core.errors import CheckpointError, nearest
 from plugins.serializers.extended_dtypes import Array as Array
 from plugins.serializers.extended_dtypes import wrapped
 
@@ -75,6 +78,31 @@ class Entries(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self.specs)
+
+
+def opened(who: str, path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file, open for reading; `who` asks.
+
+    Raises FileNotFoundError, which says where it was looked for, and the nearest name there.
+    """
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        sought = Path(os.path.abspath(path))
+        folder, near = sought.parent, ""
+        with suppress(OSError):
+            near = nearest(sought.name, [each.name for each in folder.iterdir()])
+        found = "" if folder.is_dir() else ", which does not exist"
+        text = f"No such file in the folder {str(folder)!r}{found}.{near} {who} looked for"
+        raise FileNotFoundError(errno.ENOENT, text, os.fspath(path)) from None
+
+
+def contents(who: str, file: File) -> tuple[bytes, str]:
+    """All bytes of a file, given by its path or open for reading bytes, and what to call it."""
+    if isinstance(file, str | os.PathLike):
+        with opened(who, file) as stream:
+            return stream.read(), os.fspath(file)
+    return file.read(), str(getattr(file, "name", "the file"))
 
 
 def is_none(array: Array) -> bool:

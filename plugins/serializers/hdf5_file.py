@@ -30,6 +30,7 @@ from plugins.serializers.entries import (
     Spec,
     digest,
     is_none,
+    opened,
     storable,
 )
 from plugins.serializers.extended_dtypes import restored, restored_dtype
@@ -154,7 +155,7 @@ def open_hdf5(path: str | os.PathLike[str]) -> Iterator[GroupEntries]:
     """The arrays of an HDF5 file, verified, for one block."""
     h5py = need("h5py", "hdf5", "load_hdf5")
     label = os.fspath(path)
-    with open(path, "rb") as stream:
+    with opened("load_hdf5", path) as stream:
         signed = _check_bytes(stream, label)
     with blaming(label):
         file = h5py.File(path, "r")

@@ -36,6 +36,7 @@ from plugins.serializers.entries import (
     File,
     Spec,
     digest,
+    opened,
     storable,
 )
 from plugins.serializers.extended_dtypes import restored, restored_dtype
@@ -245,7 +246,7 @@ def _pickles_none(payload: bytes) -> bool:
 def open_archive(file: File) -> Iterator[Archive]:
     """The arrays of an npz file, given by its path or open for reading bytes, for one block."""
     if isinstance(file, str | os.PathLike):
-        with open(file, "rb") as stream:
+        with opened("load_npz", file) as stream:
             yield Archive(stream, os.fspath(file))
         return
     if not hasattr(file, "read"):

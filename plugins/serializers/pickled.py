@@ -6,13 +6,11 @@ called. Arrays are made of the bytes of NumPy's.
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from core.errors import CheckpointDamaged, CheckpointError
 from core.errors.kinds import checked
 from plugins.formats import PICKLE, instead
 from plugins.serializers.dictionary import check_serializable
-from plugins.serializers.entries import Array, Entries, File, Spec
+from plugins.serializers.entries import Array, Entries, File, Spec, contents
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 from plugins.serializers.torch_file import check_memo
 
@@ -61,10 +59,7 @@ def load_pickled(
     the file: expected a pickled link, got list.
     """
     check_serializable("load_pickled", model)
-    if isinstance(file, str | os.PathLike):
-        data, label = Path(file).read_bytes(), os.fspath(file)
-    else:
-        data, label = file.read(), str(getattr(file, "name", "the file"))
+    data, label = contents("load_pickled", file)
     entries = _Values(dict(_Tree(label).entries(_unpickled(data, label))), label)
     load_entries("load_pickled", model, EntriesDeserializer(entries, "", strict, ignore_names))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from core.errors.kinds import checked
 from core.link.serializer import Serializable
 from plugins.serializers.atomic import replacing
 from plugins.serializers.dictionary import entries_of
-from plugins.serializers.entries import File
+from plugins.serializers.entries import File, contents
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 from plugins.serializers.safetensors_file import TensorEntries, to_bytes
 
@@ -62,8 +61,5 @@ def load_safetensors(
     >>> bool((model.W.array == other.W.array).all())
     True
     """
-    if isinstance(file, str | os.PathLike):
-        entries = TensorEntries(Path(file).read_bytes(), os.fspath(file))
-    else:
-        entries = TensorEntries(file.read(), str(getattr(file, "name", "the file")))
+    entries = TensorEntries(*contents("load_safetensors", file))
     load_entries("load_safetensors", obj, EntriesDeserializer(entries, path, strict, ignore_names))

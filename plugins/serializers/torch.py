@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +12,7 @@ from core import Link, Parameter
 from core.errors import CheckpointError
 from core.errors.kinds import checked
 from plugins.serializers.dictionary import check_serializable, entries_of
-from plugins.serializers.entries import Array, File, is_none
+from plugins.serializers.entries import Array, File, contents, is_none
 from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.safetensors_file import TensorEntries
 from plugins.serializers.torch_file import tensors_of
@@ -95,10 +93,7 @@ def load_torch(
 
 
 def _read(file: Any) -> tuple[dict[str, Array], str]:
-    if isinstance(file, str | os.PathLike):
-        data, label = Path(file).read_bytes(), os.fspath(file)
-    else:
-        data, label = file.read(), str(getattr(file, "name", "the file"))
+    data, label = contents("load_torch", file)
     if data[:2] == b"PK" or data[8:9] != b"{":
         return tensors_of(data, label), label
     entries = TensorEntries(data, label)

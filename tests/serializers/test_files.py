@@ -1,5 +1,6 @@
 """Every kind of file: what comes back, what is refused, and that a refused file changes nothing."""
 
+import errno
 import os
 import pickle
 import random
@@ -288,8 +289,13 @@ def test_other_files_are_refused(kind, path, data):
 
 
 def test_a_file_that_is_not_there(kind, path):
-    with pytest.raises(FileNotFoundError):
+    path.with_name(f"old_{path.name}").touch()
+    told = rf"No such file in the folder {str(path.parent)!r}\. Did you mean 'old_.* load_"
+    with pytest.raises(FileNotFoundError, match=told) as caught:
         kind.load(path, Net())
+    assert caught.value.errno == errno.ENOENT and caught.value.filename == str(path)
+    with pytest.raises(FileNotFoundError, match="which does not exist"):
+        kind.load(path / "below" / "model", Net())
 
 
 # -- writing ----------------------------------------------------------------------------------
