@@ -283,7 +283,8 @@ class Captured:
         around, random = Around(self.function), random_state()
         try:
             with around.kept():
-                owners = [*roots(self.function), *around.links]  # these stand deeper
+                deeper = [*around.links, *around.parameters]
+                owners = [*roots(self.function), *deeper]
                 program = optimized(recorded(step, form, inputs, tape, owners))
             around.refuse_changes()
             if _seeded(random["stream"], random_state()["stream"]):

@@ -38,7 +38,7 @@ class Around:
     def __init__(self, function: Any) -> None:
         reached = Reached(function)
         self._arrays, self._names = reached.arrays, reached.names
-        self.links = reached.links
+        self.links, self.parameters = reached.links, reached.parameters
         self._containers = reached.containers
         self._held = [each.read() for each in self._names]
         self._copies = [x.copy() for _, x in self._containers]

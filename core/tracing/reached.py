@@ -13,6 +13,7 @@ from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.link import Link
+from core.link.parameter import Parameter
 from core.optimizer import Optimizer
 from core.tracing.leaving import PLAIN
 from core.tracing.places import names_in, roots
@@ -66,6 +67,7 @@ class Reached:
         self.containers: list[tuple[str, Any]] = []
         self.arrays: list[tuple[str, Any]] = []
         self.links: list[Link] = []
+        self.parameters: list[Parameter] = []  # of no link that is named
         self._count = 0
         self._kept: list[Any] = []  # for what is known by its id must not go
         self._seen: set[Any] = set()
@@ -124,6 +126,8 @@ class Reached:
                 self._function(x)
         elif isinstance(x, Link):
             self._link(label, x)
+        elif isinstance(x, Parameter):
+            self.parameters.append(x)
         elif isinstance(x, Variable):
             return
         elif is_array(x):

@@ -9,6 +9,7 @@ from core.arrays.backend import BACKENDS, Backend, Device, current, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
+from core.link.parameter import Parameter
 from core.tracing.array import TracedArray, traced
 from core.tracing.backend import tracing
 from core.tracing.equation import Value, value_like
@@ -116,6 +117,8 @@ def recorded(
             for owner in roots(function) if owners is None else owners:
                 if isinstance(owner, Link):
                     places.take(owner)
+                elif isinstance(owner, Parameter):
+                    places.take_parameter(owner)
                 else:
                     places.take_optimizer(owner)
             arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))

@@ -285,6 +285,26 @@ def test_double_backprop_and_gradients_of_arguments():
     assert x.grad.tobytes() == y.grad.tobytes()
 
 
+@pytest.mark.parametrize("clears", [True, False])
+def test_a_parameter_of_no_link_is_recorded_once(clears):
+    found = []
+    for capture in (core.capture, lambda step: step):
+        parts = {"w": core.Parameter(np.ones(3, "f"))}
+
+        def made(x, parts=parts):
+            if clears:
+                parts["w"].cleargrad()
+            F.sum((parts["w"] * x) ** 2).backward()
+            return parts["w"].grad * 2
+
+        step = capture(made)
+        results = [step(np.full(3, i, "f")).tobytes() for i in range(5)]
+        found.append((results, parts["w"].grad.tobytes()))
+        if capture is core.capture:
+            assert "5 calls, 4 of them replayed, 1 recording" in step.report()
+    assert found[0] == found[1]
+
+
 class Recurrent(core.Chain):
     def __init__(self, resets):
         super().__init__()
