@@ -23,9 +23,6 @@ ALLOWED = {  # what Open MPI wants to be told: as root, and with more processes 
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OPENBLAS_NUM_THREADS": "1",
 }
-# To load numba takes most of a second on each of hundreds of ranks, and what ranks tell each other
-# is the same. Captured steps are loops.
-LOOPS = {"captured": "1"}
 
 
 def missing(python: str) -> str:
@@ -54,19 +51,14 @@ class Ranks:
     def command(self, count: int, program: str, *arguments: object) -> list[str]:
         return [*self.launcher(count), str(PROGRAMS / f"{program}.py"), *map(str, arguments)]
 
-    def environment(self, program: str = "") -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         others = (str(ROOT), os.environ.get("PYTHONPATH", ""))
-        return {
-            **os.environ,
-            **ALLOWED,
-            "PLUGRAD_COMPILED": LOOPS.get(program, "0"),
-            "PYTHONPATH": os.pathsep.join(filter(None, others)),
-        }
+        return {**os.environ, **ALLOWED, "PYTHONPATH": os.pathsep.join(filter(None, others))}
 
     def start(self, count: int, program: str, *arguments: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(count, program, *arguments),
-            env=self.environment(program),
+            env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,7 +1,5 @@
 """Programs that call kernels: eager's bits, whatever the host has in the place of an operation."""
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
+from backends.numpy_backend.kernels import compiler
 from core.errors import TraceError
 
 
@@ -138,7 +137,7 @@ def test_gradients_that_wait_are_added_up_as_often_as_in_eager(monkeypatch):
     assert 0 < len(made) - eager <= eager
 
 
-@pytest.mark.skipif(find_spec("numba") is None, reason="the kernels are compiled loops")
+@pytest.mark.skipif(not compiler.available(), reason="the kernels are compiled loops")
 def test_what_kernels_find_out_about_shapes_is_found_out_once(monkeypatch):
     from backends.numpy_backend.kernels.compiled.convolution import convolution
 
