@@ -20,6 +20,7 @@ from core.graph.backprop import backward_from
 from core.graph.fitting import is_array
 from core.graph.history import history_of
 from core.link import Link, Parameter
+from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
@@ -116,6 +117,8 @@ class MultiNodeOptimizer(GradientMethod):
         self._numbers: dict[int, int] = {}  # of the rules by their `id`, for what hooks draw
         self._rounds: int | None = None  # of hooks in the step under way
         self._unordered: dict[str, Any] = {}  # parameters whose gradients have no order yet
+        self._unsized: list[Parameter] = []  # those that get their sizes in the forward
+        self._is_new = True  # what the gradients are of
 
     @property
     def communicator(self) -> Communicator:
@@ -146,7 +149,7 @@ class MultiNodeOptimizer(GradientMethod):
         if lossfun is not None:
             self._refuse_uncallable("update", lossfun)
             count = _examples(args, kwds)
-            self._agree(lossfun, args, kwds)
+            self._agree()
         else:
             count, self._counted = (self._counted if self._parts else 1), 0
             self._agree()
@@ -162,10 +165,14 @@ class MultiNodeOptimizer(GradientMethod):
         if lossfun is not None and count:
             self._watches = True
             try:
-                self._differentiate(lossfun, *args, **kwds)
+                with self._sizing():
+                    self._differentiate(lossfun, *args, **kwds)
             finally:
                 self._watches = False
         elif lossfun is not None:
+            if self._unsized:
+                with self._sizing():
+                    _size_parameters(lossfun, args, kwds)
             target.cleargrads()
         self._begin_sums(None)
         self._sums[-1].pack_rest(in_place=self._zero_fill)
@@ -205,8 +212,9 @@ class MultiNodeOptimizer(GradientMethod):
         if not self._parts:
             self._counted = 0
             if self._recording() is None:
-                self._agree(lossfun, args, kwds)
-        super().accumulate(share, lossfun, *args, **kwds)
+                self._agree()
+        with self._sizing():
+            super().accumulate(share, lossfun, *args, **kwds)
         self._counted += _examples(args, kwds)
 
     def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
@@ -223,6 +231,8 @@ class MultiNodeOptimizer(GradientMethod):
         if self._begun:
             return
         self._begun = True
+        if self._is_new or any([p.is_initialized for p in self._unsized]):
+            self._lay_out()
         if self._unordered:
             found = self._communicator.allgather_obj(None if loss is None else self._order(loss))
             order = next(filter(None, found), [*self._unordered])
@@ -241,25 +251,50 @@ class MultiNodeOptimizer(GradientMethod):
 
     # ------------------------------------------------------------------ before the first one
 
-    def _agree(self, *call: Any) -> None:
+    def _agree(self) -> None:
         """Take the parameters of rank 0, in the first step and where some have come since."""
-        named = sorted(self._target().namedparams())
-        known = [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
-        if known == self._known:
+        named = self._named()
+        if _as_known(named) == self._known:
             return
         comm = self._communicator
         if self._known is None:
             comm.compare("create_multi_node_optimizer", self._settings())
-        if call and not all([p.is_initialized for _, p in named]):
-            _size_parameters(*call)
         comm.bcast_data(self._target())
         self._shared_seed = _draw_apart(comm)
         self._numbers = {id(p.update_rule): number for number, (_, p) in enumerate(named)}
+        self._unsized = [p for _, p in named if not p.is_initialized]
+        self._known, self._is_new = _as_known(named), True
+
+    def _named(self) -> list[tuple[str, Parameter]]:
+        return sorted(self._target().namedparams())
+
+    def _lay_out(self) -> None:
+        """Take note of the parameters that have gradients, once all that get a size have one."""
+        named = self._named()
         once = {id(p): path for path, p in named if p.is_initialized and not p.frozen}
         self._unordered = {path: p for path, p in named if once.get(id(p)) == path}
         if self._shards is not None:
             self._shards.assign(self._unordered)
-        self._known = [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
+        self._unsized = [p for _, p in named if not p.is_initialized]
+        self._known, self._is_new = _as_known(named), False
+
+    @contextmanager
+    def _sizing(self) -> Iterator[None]:
+        """Let parameters that are made in a forward have the values of rank 0 from the start.
+
+        So a forward that is to be computed once, as where parts of a model on other ranks answer
+        it, is computed once.
+        """
+        unsized = self._unsized
+        for parameter in unsized:
+            parameter.initializer = _FromRankZero(self._communicator, parameter)
+        try:
+            yield
+        finally:
+            for parameter in unsized:
+                parameter.initializer = parameter.initializer.own
+            if any([p.is_initialized for p in unsized]):
+                self._known = _as_known(self._named())
 
     def _settings(self) -> list[str]:
         """What has to be the same on all ranks from the first step on."""
@@ -387,8 +422,29 @@ def _draw_apart(comm: Communicator) -> int | None:
     return None if None in seeds else (seeds[0] + _SHARED) & _WORD
 
 
+def _as_known(named: list[tuple[str, Parameter]]) -> list[Any]:
+    return [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
+
+
+class _FromRankZero(Initializer):
+    """Fills a parameter on all ranks with what its initializer draws on rank 0."""
+
+    def __init__(self, comm: Communicator, parameter: Parameter) -> None:
+        self.own, self._comm = parameter.initializer, comm
+        self._what = f"size of {parameter.name or 'a parameter'}"
+        super().__init__(getattr(self.own, "dtype", None))
+
+    def __call__(self, array: Any) -> None:
+        """Fill `array`, on all ranks at once."""
+        self._comm.compare(self._what, [f"{array.dtype} {tuple(array.shape)}"])
+        self.own(array)
+        found = self._comm.bcast(array)
+        if self._comm.rank != 0:
+            array[...] = found
+
+
 def _size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
-    """Let links make the parameters whose sizes they take from their first input."""
+    """Let links make the parameters whose sizes they take from their input, of no examples."""
     try:
         reporter.get_current_reporter()
         unseen: Any = core.report_scope({})

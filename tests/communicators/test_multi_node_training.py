@@ -158,5 +158,8 @@ def test_a_script_for_chainermn_runs_with_its_imports_changed(default_ranks, tmp
     assert "accuracy True" in default_ranks.run(2, "chainermn_script", "--out", tmp_path)
 
 
-def test_adversaries_sequences_and_divided_layers_of_chainermn_users(default_ranks, tmp_path):
-    assert "shaped 2" in default_ranks.run(2, "chainermn_shapes", tmp_path)
+@pytest.mark.parametrize("count", [2, 4])
+def test_adversaries_sequences_and_divided_models_of_chainermn_users(
+    default_ranks, tmp_path, count
+):
+    assert f"shaped {count}" in default_ranks.run(count, "chainermn_shapes", tmp_path)

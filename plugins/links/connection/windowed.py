@@ -65,6 +65,7 @@ class Windowed(Link):
     """
 
     b: Parameter | None
+    in_channels: int | None = None
 
     _rank: ClassVar[int | None]
     _template: ClassVar[str]
@@ -93,7 +94,6 @@ class Windowed(Link):
         if out_channels is None or ksize is None:
             raise TypeError(f"{self._link_name}: expected out_channels and ksize, got None.")
         self.ndim = ndim
-        self.in_channels = in_channels
         self.out_channels = index(out_channels)
         self.ksize = per_axis(ksize, ndim, "ksize")
         self.stride = per_axis(stride, ndim, "stride")
@@ -119,7 +119,8 @@ class Windowed(Link):
                     f"{self._link_name}: expected {name} channels that {self.groups} groups "
                     f"divide, got {channels}."
                 )
-        self.in_channels = in_channels
+        if self.in_channels is None:  # a subclass may count others, of which these are a share
+            self.in_channels = in_channels
         self.W.initialize(self._filter_shape(in_channels))
 
     def _filter_shape(self, in_channels: int) -> tuple[int, ...]:

@@ -191,9 +191,88 @@ def convolution():
     np.testing.assert_allclose(divided.W.grad, comm.size * whole.W.grad[own], rtol=1e-4, atol=1e-4)
 
 
-adversaries()
-translation()
-convolution()
+class ShareOfConvolution2D(L.Convolution2D):
+    """Each rank has every so many-th channel of the input and of the output."""
+
+    def __init__(self, in_channels, out_channels, ksize):
+        self._comm = comm
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        super().__init__(len(self.share(in_channels)), len(self.share(out_channels)), ksize)
+
+    def share(self, count):
+        return list(range(self._comm.rank, count, self._comm.size))
+
+    def forward(self, x):
+        return super().forward(x[:, self.share(self.in_channels)])
+
+
+def attributes():
+    layer = ShareOfConvolution2D(5, 4, 3)
+    assert layer.in_channels == 5
+    assert layer(np.ones((1, 5, 3, 3), "f")).shape == (1, 2, 1, 1)
+    assert L.Convolution2D(None, 2, 1)(np.ones((1, 5, 3, 3), "f")).shape == (1, 2, 3, 3)
+
+
+# ---------------------------------------------------------------------- a model over two ranks
+
+
+class First(chainermn.MultiNodeChainList):
+    """Has sizes, sends what it computes, and gets the answer."""
+
+    def __init__(self, apart):
+        super().__init__(comm=apart)
+        self.add_link(L.Linear(6, 5), rank_in=None, rank_out=1)
+        self.add_link(L.Linear(None, 3), rank_in=1, rank_out=None)
+
+
+class Second(chainermn.MultiNodeChainList):
+    """Takes its size from what comes: a second forward would wait for ever."""
+
+    def __init__(self, apart):
+        super().__init__(comm=apart)
+        self.add_link(L.Linear(None, 4), rank_in=0, rank_out=0)
+
+
+def parallel_both_ways():
+    """Two ranks have the parts of a model; others, of which there may be none, its copies."""
+    data, apart = comm.split(comm.rank % 2, comm.rank), comm.split(comm.rank // 2, comm.rank)
+    chainer.seed(comm.rank)
+    model = L.Classifier(First(apart)) if apart.rank == 0 else Second(apart)
+    optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(), data)
+    optimizer.setup(model)
+    draw = np.random.RandomState(comm.rank // 2)
+    calls = []
+    link = model.predictor if apart.rank == 0 else model
+    for child in link.children():
+        child.add_hook(Counter(calls), name="counter")
+    for _ in range(3):
+        x, t = draw.randn(4, 6).astype("f"), draw.randint(0, 3, 4).astype("i")
+        if apart.rank == 0:
+            optimizer.update(model, x, t)
+        else:
+            optimizer.update(model)
+    assert len(calls) == 3 * len([*link.children()]), calls
+    found = data.allgather_obj([p.array.tobytes() for _, p in sorted(model.namedparams())])
+    assert all(each == found[0] for each in found)
+
+
+class Counter(chainer.LinkHook):
+    name = "counter"
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def forward_postprocess(self, args):
+        self.calls.append(args.link)
+
+
+if comm.size == 2:
+    adversaries()
+    translation()
+    convolution()
+    attributes()
+parallel_both_ways()
 comm.barrier()
 if comm.rank == 0:
     print(f"shaped {comm.size}")
