@@ -13,6 +13,7 @@ from benchmarks import (
     capture,
     communication,
     compare,
+    device,
     growth,
     importtime,
     instructions,
@@ -22,6 +23,7 @@ from benchmarks import (
     show,
     typecheck,
 )
+from benchmarks.rows import ROWS
 
 COMMANDS = {
     "allocation": allocation,
@@ -64,6 +66,13 @@ def parser() -> argparse.ArgumentParser:
         help="record the chain's instruction count for this Python and NumPy",
     )
     compare.add_arguments(top)
+    top.add_argument(
+        "--device",
+        default="",
+        metavar="DEVICE",
+        help="where all have their arrays, as cuda; eager and captured steps are measured, "
+        f"of these by default: {', '.join(ROWS)}",
+    )
     return top
 
 
@@ -86,7 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name in COMMANDS:
             return int(COMMANDS[name].main(command_parser(name).parse_args(rest[:-1])))
         options = parser().parse_args(arguments)
-        return int(options.count() if options.count else compare.main(options))
+        if options.count:
+            return int(options.count())
+        return int((device if options.device else compare).main(options))
     except BenchmarkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

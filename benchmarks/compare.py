@@ -17,12 +17,13 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks import BenchmarkError, isa, results
-from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAIN, SUBJECT, chosen
+from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAINER, SUBJECT, chosen
 from benchmarks.machine import machine
 from benchmarks.overhead import names_among, positive
 from benchmarks.process import Worker
 from benchmarks.roofline import roofline
 from benchmarks.rounds import Slice, spread, summarise
+from benchmarks.rows import ROWS
 from benchmarks.workloads import WORKLOADS, Workload
 
 PATIENCE = 3
@@ -37,7 +38,7 @@ PARALLEL = 0.3
 STEPS = 3
 """Steps in which all frameworks have to compute the same."""
 
-TOLERANCE = 1e-3
+TOLERANCE = {"float32": 1e-3, "tf32": 1e-2, "bfloat16": 5e-2}
 """How far what they compute may differ: products are summed in different orders."""
 
 Rounds = list[dict[str, Slice]]
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "workload",
         nargs="*",
         type=workload,
-        default=list(WORKLOADS.values()),
+        default=[],
         metavar="workload",
         help=f"what to measure, all by default: {', '.join(WORKLOADS)}",
     )
@@ -90,26 +91,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def workload(name: str) -> Workload:
     """Find a workload by its name."""
-    if name not in WORKLOADS:
-        raise argparse.ArgumentTypeError(f"no workload {name!r}; there are: {', '.join(WORKLOADS)}")
-    return WORKLOADS[name]
+    known = ROWS | WORKLOADS
+    if name not in known:
+        raise argparse.ArgumentTypeError(f"no workload {name!r}; there are: {', '.join(known)}")
+    return known[name]
 
 
 def main(options: argparse.Namespace) -> int:
     """Measure, print and write; 1 if the machine was too busy to say anything of some workload."""
     if options.clock == "cpu" and options.threads > 1:
         raise BenchmarkError("--clock cpu needs --threads 1: processors of several threads add up")
+    device = getattr(options, "device", "")
     result: dict[str, Any] = {
         "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
         "machine": limited(options.isa, options.against) if options.isa else machine(),
         "threads": options.threads,
         "clock": options.clock,
-        "roofline": roofline(options.threads),
+        "device": device,
+        "roofline": {} if device else roofline(options.threads),
         "versions": {},
         "rows": {},
     }
     print(results.heading(result), flush=True)
-    for w in options.workload:
+    for w in options.workload or WORKLOADS.values():
         row, versions = measure(w, options)
         result["versions"].update(versions)
         result["rows"][w.name] = row
@@ -140,8 +144,9 @@ def measure(
     w: Workload, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
     """One row of the table, and the versions of what took part."""
-    captured, backend = getattr(options, "captured", ""), getattr(options, "on", "")
-    taking = chosen(options.against, captured=captured, backend=backend)
+    asked = {"captured": "captured", "backend": "on", "device": "device"}
+    settings = {k: getattr(options, name, "") for k, name in asked.items()}
+    taking = chosen(options.against, **settings)
     contestants = {c.name: c for c in taking if c.takes_part(w)}
     with ExitStack() as stack:
         workers = [stack.enter_context(c.start(w, options.threads)) for c in contestants.values()]
@@ -154,18 +159,20 @@ def measure(
                 return remembered(
                     w, labels, {v.name: v.ask("peak", steps=2) for v in workers}
                 ), versions
-            settings = [contestants[v.name].setting for v in workers]
-            steps = dict(zip(labels, pool.map(first_steps, workers, settings), strict=True))
+            given = [contestants[v.name].setting for v in workers]
+            steps = dict(zip(labels, pool.map(first_steps, workers, given), strict=True))
         refused = {labels.pop(n): why for n, why in steps.items() if isinstance(why, str)}
         workers = [v for v in workers if v.name in labels]
         values: dict[str, Any] = {n: steps[n] for n in labels}
         agree(w, values)
+        held = {v.name: v.ask("held") for v in workers} if settings["device"] else {}
         row = described(w, labels, run(workers, w, options), options.clock)
         more = {
             "work": workers[0].ask("amount"),
             "values": values[SUBJECT],
             "warming": {v.name: v.ask("warming") for v in workers},
             "refused": refused,
+            "held": held,
         }
         return row | more, versions
 
@@ -186,7 +193,10 @@ def agree(w: Workload, values: dict[str, list[float]]) -> None:
     """Refuse to time frameworks that compute different things."""
     ours = values[SUBJECT]
     for name, theirs in values.items():
-        same = [math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(ours, theirs, strict=True)]
+        same = [
+            math.isclose(a, b, rel_tol=TOLERANCE[w.numbers])
+            for a, b in zip(ours, theirs, strict=True)
+        ]
         if not all(same):
             raise BenchmarkError(
                 f"{w.name}: {name} computes something else than {SUBJECT}: {theirs} in its first "
@@ -196,7 +206,8 @@ def agree(w: Workload, values: dict[str, list[float]]) -> None:
 
 def run(workers: Sequence[Worker], w: Workload, options: argparse.Namespace) -> Rounds:
     """Run rounds until enough are undisturbed, or patience ends."""
-    parallel = options.threads > 1 or w.mode == "load"
+    device = getattr(options, "device", "")
+    parallel = bool(options.threads > 1 or w.mode == "load" or device)
 
     def slice_of(worker: Worker, repeat: int) -> Slice:
         worker.ask("settle")
@@ -225,7 +236,8 @@ def described(w: Workload, labels: dict[str, str], rounds: Rounds, clock: str) -
     """
     every = kept(rounds, clock) == 0
     summary = summarise(rounds, 1, SUBJECT, clock, every)
-    plain = summarise(rounds, 1, PLAIN, clock, every).ratios if PLAIN in labels else {}
+    second = next((n for n in PLAINER if n in labels), "")
+    plain = summarise(rounds, 1, second, clock, every).ratios if second else {}
     plain.pop(SUBJECT, None)
     return {
         "title": w.title,
@@ -259,7 +271,7 @@ def remembered(
         "kept": 1,
         "disturbed": {},
         "ratios": ratios(SUBJECT),
-        "plain": ratios(PLAIN),
+        "plain": ratios(next((n for n in PLAINER if n in taken), "")),
         "memory": taken,
         "values": found[SUBJECT]["values"],
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BenchmarkError
-from benchmarks.contestants import ALL, PLAIN, SUBJECT
+from benchmarks.contestants import ALL, EAGER, PLAIN, PLAINER, SUBJECT
 from benchmarks.table import table
 
 UNITS = {
@@ -50,11 +50,15 @@ def heading(result: Result) -> str:
     """The machine, and what it can do at most."""
     m, limit = result["machine"], result["roofline"]
     clock = "" if result["clock"] == "wall" else "; processor time"
+    most = f"; arrays on {result.get('device')}"
+    if limit:
+        most = (
+            f"; at most {limit['flop'] / 1e9:.0f} GFLOP/s (product of matrices) and "
+            f"{limit['bytes'] / 1e9:.1f} GB/s (copy)"
+        )
     return (
         f"{m['processor']}, {m['cores']} cores, {m['system']}; {m['python']} ({m['build']})\n"
-        f"{count(result['threads'], 'thread')} for all{clock}; at most "
-        f"{limit['flop'] / 1e9:.0f} GFLOP/s (product of matrices) and "
-        f"{limit['bytes'] / 1e9:.1f} GB/s (copy)\n"
+        f"{count(result['threads'], 'thread')} for all{clock}{most}\n"
     )
 
 
@@ -78,7 +82,7 @@ def legend(result: Result) -> list[str]:
 
 def block(row: Row, result: Result) -> str:
     """A workload's part of the text: a line for each contestant."""
-    plain = ["without [fast]"] if PLAIN in row["labels"] else []
+    plain = [PLAINER[n] for n in PLAINER if n in row["labels"]][:1]
     header = [row["title"], "plugrad takes", "goal", *plain, *measures(row)]
     lines = [
         [
@@ -95,7 +99,10 @@ def block(row: Row, result: Result) -> str:
 
 def measures(row: Row) -> list[str]:
     """The units of what was measured."""
-    return ["MB"] if "memory" in row else ["ms", UNITS[next(iter(row["work"]))][0], "of limit"]
+    if "memory" in row:
+        return ["MB"]
+    held = ["MB held"] if row.get("held") else []
+    return ["ms", UNITS[next(iter(row["work"]))][0], "of limit", *held]
 
 
 def figures(row: Row, name: str, limits: dict[str, float]) -> list[str]:
@@ -105,7 +112,8 @@ def figures(row: Row, name: str, limits: dict[str, float]) -> list[str]:
     ((kind, amount),) = row["work"].items()
     rate = amount / row["times"][name]["median"]
     share = f"{100 * rate / limits[kind]:.0f} %" if kind in limits else ""
-    return [spread_text(row["times"][name], 1e3), f"{rate / UNITS[kind][1]:.3g}", share]
+    held = [f"{row['held'][name] / 1e6:.0f}"] if row.get("held") else []
+    return [spread_text(row["times"][name], 1e3), f"{rate / UNITS[kind][1]:.3g}", share, *held]
 
 
 def notes(row: Row, result: Result) -> list[str]:
@@ -182,14 +190,18 @@ def document(result: Result) -> str:
         n for n in ALL if n not in (SUBJECT, PLAIN) and any(n in row["labels"] for row in rows)
     ]
     plain = ["torch"] if any("torch" in row["plain"] for row in rows) else []
+    second = next((text for n, text in PLAINER.items() if any(n in r["labels"] for r in rows)), "")
+    held = ["torch"] if any("torch" in row.get("held", {}) for row in rows) else []
     header = ["plugrad takes of the time of"]
     header += [COLUMNS.get(n, ALL[n].label) for n in others]
-    header += [f"without [fast]: {ALL[n].label}" for n in plain]
+    header += [f"{second}: {ALL[n].label}" for n in plain]
+    header += [f"{second}: memory of {ALL[n].label}" for n in held]
     header += ["plugrad", "in a second", "of the limit"]
     lines = [header, ["---"] * len(header)]
     for row in rows:
-        cells = [with_goal(row, n) for n in others]
-        cells += [spread_text(row["plain"].get(n)) for n in plain]
+        cells = [with_goal(row, row["ratios"].get(n), n) for n in others]
+        cells += [with_goal(row, row["plain"].get(n), f"{EAGER}/{n}") for n in plain]
+        cells += [with_goal(row, share_held(row, n), f"held/{n}") for n in held]
         lines.append([row["title"] + ("" if row["kept"] else " *"), *cells, *absolute(row, result)])
     return "\n".join(
         [
@@ -206,9 +218,17 @@ def document(result: Result) -> str:
     )
 
 
-def with_goal(row: Row, name: str) -> str:
+def share_held(row: Row, name: str) -> dict[str, float] | None:
+    """What plugrad's eager steps hold of the memory that another holds."""
+    found = row.get("held", {})
+    if EAGER not in found or not found.get(name):
+        return None
+    return dict.fromkeys(("median", "low", "high"), found[EAGER] / found[name])
+
+
+def with_goal(row: Row, ratio: dict[str, float] | None, name: str) -> str:
     """A ratio, in bold where its goal is met; the goal behind it."""
-    ratio, goal = row["ratios"].get(name), row["goals"].get(name)
+    goal = row["goals"].get(name)
     text = spread_text(ratio)
     if ratio is None or goal is None:
         return text

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BenchmarkError, results
+from benchmarks.rows import ROWS
 from benchmarks.workloads import WORKLOADS
 
 
@@ -48,8 +49,9 @@ def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
         for what in ("processor", "cores", "python", "build"):
             if part["machine"][what] != first["machine"][what]:
                 raise BenchmarkError(f"the parts are from different machines: {what}")
-        if part["threads"] != first["threads"] or part["clock"] != first["clock"]:
-            raise BenchmarkError("the parts have different threads or clocks: show each by itself")
+        for what in ("threads", "clock", "device"):
+            if part.get(what, "") != first.get(what, ""):
+                raise BenchmarkError(f"the parts have different {what}: show each by itself")
     found = {name: row for part in parts for name, row in part["rows"].items()}
     limits = [part["roofline"] for part in parts]
     return {
@@ -57,5 +59,5 @@ def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "command": "\n".join(part["command"] for part in parts),
         "roofline": {kind: max(limit[kind] for limit in limits) for kind in limits[0]},
         "versions": {n: v for part in parts for n, v in part["versions"].items()},
-        "rows": {name: found[name] for name in sorted(found, key=list(WORKLOADS).index)},
+        "rows": {name: found[name] for name in sorted(found, key=[*WORKLOADS, *ROWS].index)},
     }

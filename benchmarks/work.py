@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.kits import Prepared
+from benchmarks.kits import Prepared, resident
 from benchmarks.workloads import Workload
 
 GENERAL = ("update", "load")
@@ -25,8 +25,12 @@ WARM = 3
 class Work:
     """One workload in one framework."""
 
-    def __init__(self, framework: str, setting: str, threads: int, workload: Workload):
-        self.kit = import_module(f"benchmarks.kits.{framework}").Kit(threads, setting)
+    def __init__(
+        self, framework: str, setting: str, threads: int, workload: Workload, device: str = ""
+    ):
+        self.kit = import_module(f"benchmarks.kits.{framework}").Kit(threads, setting, device)
+        self.kit.compute_in(workload.numbers)
+        self.began = self.kit.held() if device else 0
         self.workload = workload
         self.module = import_module(f"benchmarks.models.{self.workload.model}")
 
@@ -58,9 +62,10 @@ class Work:
         return self._seconds
 
     def settle(self) -> None:
-        """Take batches that were made while nobody measured."""
+        """Take batches that were made while nobody measured, and wait for the device."""
         for _ in range(AHEAD if self.workload.mode == "load" else 0):
             self.prepared.step()
+        self.kit.synchronize()
 
     def run(self, repeat: int) -> None:
         """Make steps, and wait for the last of them."""
@@ -68,6 +73,13 @@ class Work:
         for _ in range(repeat):
             result = step()
         self.prepared.finish(result)
+        self.kit.synchronize()
+
+    def held(self) -> int:
+        """Bytes that have been taken for arrays at most, of the device where it tells its own."""
+        self.kit.synchronize()
+        most: int = self.kit.held()
+        return most - self.began
 
     def peak(self, steps: int) -> dict[str, Any]:
         """What steps give, and the memory they take beside parameters and gradients.
@@ -103,14 +115,6 @@ def hand_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-def resident(what: str) -> int:
-    """Bytes of memory in use (VmRSS), or the most since `start_anew` (VmHWM); on Linux."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(what + ":"):
-            return 1024 * int(line.split()[1])
-    raise LookupError(f"/proc/self/status has no {what}")
 
 
 def start_anew() -> None:

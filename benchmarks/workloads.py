@@ -40,6 +40,9 @@ class Workload:
     processes: int = 0
     """How many others make batches."""
 
+    numbers: str = "float32"
+    """What is computed with: float32, tf32 in its products, or bfloat16 everywhere."""
+
 
 FUSED_SGD = "fused SGD"
 FUSED_ADAM = "fused Adam"
@@ -152,9 +155,9 @@ ALL = [
         "resnet18",
         "ResNet-18, 3x64x64, batch 16, momentum SGD",
         "train",
-        "resnet18",
+        "resnet",
         batch=16,
-        sizes=(1000, 64),
+        sizes=(18, 1000, 64),
         optimizer="momentum",
         rate=1e-3,
         best=CONVOLUTIONAL,
@@ -202,8 +205,8 @@ ALL = [
         "resnet18-inference",
         "ResNet-18, 3x224x224, inference, batch 1",
         "infer",
-        "resnet18",
-        sizes=(1000, 224),
+        "resnet",
+        sizes=(18, 1000, 224),
         best=f"{INFERENCE}, channels_last",
         goals={"torch": 0.95, "torch-best": 0.95},
     ),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,14 @@ from benchmarks import (
     busy,
     compare,
     contestants,
+    device,
     growth,
     isa,
+    peers,
     picture,
     results,
     roofline,
+    rows,
 )
 from benchmarks.__main__ import main
 from benchmarks.contestants import ALL, chosen
@@ -136,13 +140,13 @@ def test_who_computes_something_else_is_not_timed():
     compare.agree(LENET, {"plugrad": [1.0, 2.0], "torch": [1.0, 2.0001]})
 
 
-@pytest.mark.parametrize("w", WORKLOADS.values(), ids=str)
+@pytest.mark.parametrize("w", (rows.ROWS | WORKLOADS).values(), ids=str)
 def test_every_workload_says_what_a_step_takes_and_where_it_is_to_be(w):
     module = import_module(f"benchmarks.models.{w.model}")
     if w.mode != "memory":
         ((kind, amount),) = module.work(w).items()
         assert kind in results.UNITS and amount > 0
-    assert w.name.isascii() and set(w.goals) <= set(ALL)
+    assert w.name.isascii() and {n for goal in w.goals for n in goal.split("/")} <= {*ALL, "held"}
     assert "torch-best" not in w.goals or w.best
 
 
@@ -321,6 +325,53 @@ def test_a_result_that_cannot_be_written_is_named(tmp_path):
 
 def test_the_roofline_is_positive_for_each_thread():
     assert all(v > 0 for v in roofline.measure(2, side=8, copied=64).values())
+
+
+# ---------------------------------------------------------------------------- devices
+
+
+@pytest.mark.slow
+def test_a_device_is_measured_eager_and_captured_with_its_memory(tmp_path, monkeypatch, capsys):
+    """The device is the host's, and PyTorch is measured where it is installed."""
+    against = "torch" if find_spec("torch") else ""
+    small = replace(rows.ROWS["mlp-adam-bfloat16"], **TINY["mlp-adam"])
+    monkeypatch.setitem(rows.ROWS, small.name, small)
+    monkeypatch.setattr(peers, "environment", lambda name: Path(sys.executable))
+    monkeypatch.setattr(device, "ready", lambda name, against: None)  # which starts processes too
+    for left_out in ("torch-compiled", "torch-best"):  # which take long to begin
+        monkeypatch.delitem(ALL, left_out)
+    path, page = tmp_path / "result.json", tmp_path / "page.md"
+    page.write_text(MARKED)
+    written_to = ["--json", str(path), "--markdown", str(page)]
+    few = ["--rounds", "1", "--patience", "1", "--against", against]
+    main([small.name, "--device", "numpy", *few, *written_to])
+    row = json.loads(path.read_text())["rows"][small.name]
+    theirs = ["torch"] if against else []
+    assert [*row["labels"]] == ["plugrad", "plugrad-eager", *theirs] == [*row["times"]]
+    assert all(size > 0 for size in row["held"].values())
+    assert [*row["plain"]] == theirs
+    assert "arrays on numpy" in capsys.readouterr().out
+    assert f"| {small.title}" in page.read_text()
+
+
+def test_a_device_that_is_not_there_is_refused_at_once(capsys):
+    assert main(["--device", "nowhere", "--against", ""]) == 2
+    assert "No backend is called 'nowhere'" in capsys.readouterr().err
+    assert main(["--device", "numpy", "--clock", "cpu"]) == 2
+    assert "--clock cpu measures the host alone" in capsys.readouterr().err
+
+
+def test_the_table_of_devices_tells_eager_steps_and_memory_too(tmp_path):
+    held = {"plugrad": 9e6, "plugrad-eager": 8e6, "torch": 10e6}
+    labels = {n: ALL[n].label for n in held}
+    told = [{n: slice_of(t) for n, t in zip(labels, (0.1, 0.3, 0.4), strict=True)}] * 2
+    row = compare.described(rows.ROWS["lenet-tf32"], labels, told, "wall")
+    row |= {"work": {"flop": 2e9}, "held": held}
+    result = result_of(lenet=row) | {"roofline": {}, "device": "cuda"}
+    assert "arrays on cuda\n" in results.heading(result)
+    (header, _, line) = [x for x in results.document(result).splitlines() if x.startswith("|")]
+    assert "| eager: PyTorch eager | eager: memory of PyTorch eager |" in header
+    assert "| **0.25**, goal 0.5 |" in line and "| **0.75**, goal 1 | **0.80**, goal 1 |" in line
 
 
 # ---------------------------------------------------------------------------- documents

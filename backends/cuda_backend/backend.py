@@ -186,9 +186,14 @@ class CudaBackend(Backend):
         return Uploader(self.cupy, self.native_device(device), stream, compute_stream)
 
     def memory_stats(self) -> dict[str, int]:
-        """Bytes in arrays and bytes held by CuPy's memory pool of the current device."""
-        pool = self.cupy.get_default_memory_pool()
-        return {"used": pool.used_bytes(), "held": pool.total_bytes()}
+        """Bytes in arrays and bytes held by CuPy's pools of the current GPU, graphs' included."""
+        from backends.cuda_backend.graphs import POOLS
+
+        pools = [self.cupy.get_default_memory_pool(), *POOLS.values()]
+        return {
+            "used": sum([pool.used_bytes() for pool in pools]),
+            "held": sum([pool.total_bytes() for pool in pools]),
+        }
 
     def release_memory(self) -> None:
         """Give the free blocks of CuPy's memory pools, of the GPU and of pinned memory, back."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+from weakref import WeakKeyDictionary
+
+POOLS: WeakKeyDictionary[Callable[[], None], Any] = WeakKeyDictionary()
+"""The memory that each graph needs, while what launches it is alive."""
 
 
 class Graphs:
@@ -35,9 +39,10 @@ class Graphs:
                 raise
             graph = stream.end_capture()
 
-        def launch(memory: Any = pool) -> None:  # which the graph needs
+        def launch() -> None:
             graph.launch(cuda.get_current_stream())
 
+        POOLS[launch] = pool
         return launch
 
     def address(self, array: Any) -> Any:

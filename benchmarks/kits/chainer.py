@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kits import Prepared
+from benchmarks.kits import OnHost, Prepared
 
 OPTIMIZERS = {
     "sgd": lambda o, rate: o.SGD(lr=rate),
@@ -13,12 +13,13 @@ OPTIMIZERS = {
 }
 
 
-class Kit:
+class Kit(OnHost):
     """The module `c` is all that differs."""
 
     name = "chainer"
 
-    def __init__(self, threads: int, setting: str):
+    def __init__(self, threads: int, setting: str, device: str = ""):
+        super().__init__(threads, setting, device)
         self.c = self.module()
 
     def module(self) -> Any:
@@ -36,10 +37,18 @@ class Kit:
     def model(self, w: Any, module: Any) -> Any:
         model = self.written(module)(w, self.c)
         load(model, module.arrays(w))
+        return self.placed(model)
+
+    def placed(self, model: Any) -> Any:
+        """The model where its arrays are to be."""
         return model
 
     def batch(self, w: Any, module: Any) -> Any:
         return module.batch(w)
+
+    def host(self, array: Any) -> Any:
+        """The values in NumPy's array."""
+        return array
 
     def optimizer(self, w: Any, model: Any) -> Any:
         optimizer = OPTIMIZERS[w.optimizer](self.c.optimizers, w.rate)
@@ -82,7 +91,8 @@ class Kit:
         return {}
 
     def chain(self, w: Any, module: Any) -> Prepared:
-        return Prepared(self.written(module)(w, self.c)[w.form], lambda y: float(y.sum()))
+        steps = self.written(module)(w, self.c)
+        return Prepared(steps[w.form], lambda y: float(self.host(y).sum()))
 
     def load(self, w: Any, module: Any) -> Prepared:
         iterators, concat = self.c.iterators, self.c.dataset.concat_examples
@@ -99,22 +109,23 @@ class Kit:
             with c.using_config("train", False), c.no_backprop_mode():
                 return model(x).array
 
-        return Prepared(step, lambda y: float(np.square(y).mean()))
+        return Prepared(step, lambda y: float(np.square(self.host(y)).mean()))
 
     def update(self, w: Any, module: Any) -> Prepared:
         model = self.c.Chain()
         with model.init_scope():
             for name, value in module.arrays(w).items():
                 setattr(model, name, self.c.Parameter(value))
+        model, gradients = self.placed(model), self.batch(w, module)
         optimizer = self.optimizer(w, model)
-        for name, gradient in zip(module.arrays(w), module.batch(w), strict=True):
+        for name, gradient in zip(module.arrays(w), gradients, strict=True):
             getattr(model, name).grad = gradient
 
         def step() -> Any:
             optimizer.update()
             return model.p0.array
 
-        return Prepared(step, lambda p: float(np.square(p).mean()))
+        return Prepared(step, lambda p: float(np.square(self.host(p)).mean()))
 
 
 def load(model: Any, arrays: dict[str, Any]) -> None:

@@ -6,16 +6,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from benchmarks.kits import Prepared
+from benchmarks.kits import OnHost, Prepared
 
 
-class Kit:
+class Kit(OnHost):
     """JAX on the CPU; its environment limits its threads."""
 
     name = "jax"
-
-    def __init__(self, threads: int, setting: str):
-        pass
 
     def versions(self) -> dict[str, str]:
         return {"jax": jax.__version__}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kits import Prepared
+from benchmarks.kits import OnHost, Prepared
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,11 @@ class Model:
     """The loss, and the gradient of each parameter."""
 
 
-class Kit:
+class Kit(OnHost):
     """No framework."""
 
     name = "numpy"
     Model = Model
-
-    def __init__(self, threads: int, setting: str):
-        pass
 
     def versions(self) -> dict[str, str]:
         return {"numpy": np.__version__}

@@ -6,31 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.kits import Prepared, chainer
+from benchmarks.kits import Missing, Prepared, chainer
 
 
 class Kit(chainer.Kit):
     """plugrad with what is installed; the setting `plain` leaves compiled kernels out.
 
-    With the settings `captured` and `fused` steps are those of `core.capture`, with `on NAME`
-    arrays are those of a backend.
+    With the settings `captured` and `fused` steps are those of `core.capture`; with a device arrays
+    are there.
     """
 
     name = "plugrad"
 
-    def __init__(self, threads: int, setting: str):
+    def __init__(self, threads: int, setting: str, device: str = ""):
         super().__init__(threads, setting)
         self.setting = setting
-        kind, _, name = setting.partition(" ")
-        self.device = self.c.get_device(name) if kind == "on" else None
+        self.dtype = np.dtype("f")
+        try:
+            self.device = self.c.get_device(device) if device else None
+        except self.c.errors.CoreError as error:
+            raise Missing(str(error)) from None
 
-    def model(self, w: Any, module: Any) -> Any:
-        model = super().model(w, module)
+    def compute_in(self, numbers: str) -> None:
+        if numbers == "tf32":
+            self.c.config.tf32 = True
+        if numbers == "bfloat16":
+            self.c.config.dtype = self.dtype = self.c.backend.get("numpy").dtype(numbers)
+
+    def synchronize(self) -> None:
+        if self.device is not None:
+            self.device.backend.synchronize(self.device)
+
+    def held(self) -> int:
+        stats = {} if self.device is None else self.device.backend.memory_stats()
+        return stats["held"] if "held" in stats else super().held()
+
+    def placed(self, model: Any) -> Any:
         return model if self.device is None else model.to_device(self.device)
 
     def batch(self, w: Any, module: Any) -> Any:
-        given = super().batch(w, module)
+        given = [a.astype(self.dtype) if a.dtype == "f" else a for a in super().batch(w, module)]
         return given if self.device is None else [self.device.send(array) for array in given]
+
+    def host(self, array: Any) -> Any:
+        return array if self.device is None else self.device.backend.to_host(array)
 
     def train(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().train(w, module))
@@ -41,13 +60,17 @@ class Kit(chainer.Kit):
     def infer(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().infer(w, module))
 
+    def update(self, w: Any, module: Any) -> Prepared:
+        return self.perhaps_captured(super().update(w, module))
+
     def chain(self, w: Any, module: Any) -> Prepared:
-        if self.device is None:
-            return self.perhaps_captured(super().chain(w, module))
-        there, total = Elsewhere(self.c, self.device), self.device.xp.sum
-        return Prepared(self.written(module)(w, there)[w.form], lambda y: float(total(y)))
+        c = self.c if self.device is None else Elsewhere(self.c, self.device)
+        steps = self.written(module)(w, c)
+        return self.perhaps_captured(Prepared(steps[w.form], lambda y: float(self.host(y).sum())))
 
     def perhaps_captured(self, prepared: Prepared) -> Prepared:
+        if self.device is not None:
+            self.device.use()  # which captured steps without arguments go by
         if self.setting not in ("captured", "fused"):
             return prepared
         capture = self.c.capture(fuse=self.setting == "fused")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.kits import Prepared
+from benchmarks.kits import Missing, OnHost, Prepared
 
 NAMES = {"weight": "W", "bias": "b"}
 NORMALIZED = {"weight": "gamma", "bias": "beta"}
@@ -19,33 +19,55 @@ OPTIMIZERS = {
 }
 
 
-class Kit:
-    """Eager PyTorch on the CPU."""
+class Kit(OnHost):
+    """Eager PyTorch, on the CPU or a device."""
 
     name = "torch"
 
-    def __init__(self, threads: int, setting: str):
+    def __init__(self, threads: int, setting: str, device: str = ""):
         torch.set_num_threads(threads)
         torch.set_num_interop_threads(1)
         self.best = setting == "best"
         self.perhaps_compiled = torch.compile if setting == "compiled" else lambda step: step
 
+        self.device, self.dtype = there(device), torch.float32
+
     def versions(self) -> dict[str, str]:
-        return {"torch": torch.__version__}
+        name = getattr(torch.get_device_module(self.device), "get_device_name", None)
+        return {"torch": torch.__version__, **({"device": name(self.device)} if name else {})}
+
+    def compute_in(self, numbers: str) -> None:
+        torch.set_float32_matmul_precision("high" if numbers == "tf32" else "highest")
+        torch.backends.cudnn.allow_tf32 = numbers == "tf32"
+        self.dtype = torch.bfloat16 if numbers == "bfloat16" else torch.float32
+
+    def synchronize(self) -> None:
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize(self.device)
+
+    def held(self) -> int:
+        if self.device.type == "cpu":
+            return super().held()
+        return int(torch.accelerator.max_memory_reserved(self.device))
+
+    def tensor(self, array: Any) -> Any:
+        """An array's values on the device; NumPy's whole numbers in the width PyTorch asks for."""
+        given = torch.from_numpy(array.astype("i8") if array.dtype == "i4" else array)
+        return given.to(self.device, self.dtype if given.is_floating_point() else None)
 
     def written(self, module: Any) -> Any:
         """What the module has for this framework, or None."""
         return getattr(module, "torch", None)
 
     def model(self, w: Any, module: Any) -> Any:
-        model = module.torch(w)
+        with self.device:
+            model = module.torch(w)
         load(model, module.arrays(w))
+        model = model.to(self.dtype)
         return model.to(memory_format=torch.channels_last) if self.last(w) else model
 
     def batch(self, w: Any, module: Any) -> list[Any]:
-        found = [
-            torch.from_numpy(a.astype("i8") if a.dtype == "i4" else a) for a in module.batch(w)
-        ]
+        found = [self.tensor(a) for a in module.batch(w)]
         if self.last(w):
             found[0] = found[0].to(memory_format=torch.channels_last)
         return found
@@ -85,8 +107,9 @@ class Kit:
         return Prepared(step, float)
 
     def chain(self, w: Any, module: Any) -> Prepared:
-        step = self.perhaps_compiled(module.torch(w)[w.form])
-        return Prepared(step, lambda y: float(y.sum()))
+        with self.device:
+            steps = module.torch(w)
+        return Prepared(self.perhaps_compiled(steps[w.form]), lambda y: float(y.sum()))
 
     def load(self, w: Any, module: Any) -> Prepared:
         loader = torch.utils.data.DataLoader(
@@ -106,16 +129,33 @@ class Kit:
         return Prepared(self.perhaps_compiled(step), lambda y: float(y.square().mean()))
 
     def update(self, w: Any, module: Any) -> Prepared:
-        parameters = [torch.nn.Parameter(torch.from_numpy(a)) for a in module.arrays(w).values()]
+        parameters = [torch.nn.Parameter(self.tensor(a)) for a in module.arrays(w).values()]
         optimizer = self.optimizer(w, parameters)
-        for p, gradient in zip(parameters, module.batch(w), strict=True):
-            p.grad = torch.from_numpy(gradient)
+        for p, gradient in zip(parameters, self.batch(w, module), strict=True):
+            p.grad = gradient
 
         def step() -> Any:
             optimizer.step()
             return parameters[0].detach()
 
-        return Prepared(step, lambda p: float(p.square().mean()))
+        return Prepared(self.perhaps_compiled(step), lambda p: float(p.square().mean()))
+
+
+def there(device: str) -> torch.device:
+    """PyTorch's device of plugrad's name; the CPU where PyTorch has none of that name."""
+    try:
+        found = torch.device(device.removeprefix("torch:"))
+    except RuntimeError:
+        return torch.device("cpu")
+    try:
+        torch.empty(1, device=found)
+    except (AssertionError, RuntimeError, NotImplementedError) as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise Missing(
+            f"PyTorch {torch.__version__} has no {found}: {why}. Its build for CUDA is installed "
+            f"by the command of https://pytorch.org/get-started/locally"
+        ) from None
+    return found
 
 
 def loss(model: Any) -> Any:

@@ -42,11 +42,11 @@ def work(w):
 def plugrad(w, c):
     F, L = c.functions, c.links
     words, width, blocks, steps = w.sizes
-    places = np.arange(steps)
 
     class Model(c.Chain):
         def __init__(self):
             super().__init__()
+            self.add_persistent("places", np.arange(steps))
             with self.init_scope():
                 self.embed = L.EmbedID(words, width)
                 self.place = L.EmbedID(steps, width)
@@ -57,7 +57,7 @@ def plugrad(w, c):
                 self.out = L.Linear(width, words)
 
         def loss(self, x, t):
-            h = self.blocks(self.embed(x) + self.place(places))
+            h = self.blocks(self.embed(x) + self.place(self.places))
             y = self.out(self.norm(h), n_batch_axes=2)
             return F.softmax_cross_entropy(y.reshape((-1, words)), t.ravel())
 

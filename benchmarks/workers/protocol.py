@@ -113,6 +113,11 @@ def serve(cases: dict[str, Case], versions: dict[str, str], questions: Questions
         print(json.dumps(answer(line, cases, questions)), file=replies, flush=True)
 
 
+def refuse(why: str) -> None:
+    """Announce instead that this worker cannot take part."""
+    print(json.dumps({"error": why}), flush=True)
+
+
 def _own_stdout() -> IO[str]:
     # A framework that prints must not break the protocol: its stdout becomes our stderr.
     replies = os.fdopen(os.dup(1), "w")

@@ -392,6 +392,17 @@ def test_memory_that_the_pools_keep_is_given_back(gpu: CudaBackend) -> None:
     assert gpu.memory_stats() == {"used": 1, "held": 1}
 
 
+def test_memory_that_graphs_need_is_counted_while_they_are_there(gpu: CudaBackend) -> None:
+    from backends.cuda_backend.graphs import POOLS
+
+    before = gpu.memory_stats()
+    launch = lambda: None  # noqa: E731 - of which the pool is the graph's
+    POOLS[launch] = gpu.cupy.get_default_memory_pool()
+    assert gpu.memory_stats() == {what: 2 * size for what, size in before.items()}
+    del launch
+    assert gpu.memory_stats() == before
+
+
 def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
     xp, x = gpu.xp, gpu.asarray([[3.0, 1.0, 2.0], [2.0, 2.0, 5.0]])
     host = gpu.to_host(x)

@@ -280,6 +280,9 @@ def test_the_reference_of_philox_has_the_answers_of_its_authors():
     assert [hex(w) for w in zero] == ["0x6627e8d5", "0xe169c58d", "0xbc57ac4c", "0x9b00dbd8"]
     ones = philox_in_numpy(np.full(1, 2**64 - 1, np.uint64), 2**128 - 1)[:, 0]
     assert [hex(w) for w in ones] == ["0x408f276d", "0x41c83b0e", "0xa20bc7c6", "0x6d5451fd"]
+    key = 0x03707344_13198A2E_299F31D0_A4093822  # of pi, as the counter
+    pi = philox_in_numpy(np.full(1, 0x85A308D3_243F6A88, np.uint64), key)[:, 0]
+    assert [hex(w) for w in pi] == ["0xd16cfe09", "0x94fdcceb", "0x5001e420", "0x24126ea1"]
 
 
 def in_order(words, size):
