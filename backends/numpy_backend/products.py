@@ -114,7 +114,8 @@ def _division(
 
 def _in_threads(a: Array, b: Array, threads: int) -> Any:
     division = _division(a.shape, b.shape, a.strides[-2] < a.strides[-1], threads)
-    if division is None or a.dtype != b.dtype or a.dtype.kind not in "fc":
+    taken = a.dtype.kind in "fc" and a.dtype.isnative
+    if division is None or a.dtype != b.dtype or not taken:
         return np.matmul(a, b)
     shape, work, axis, unit, parts = division
     out = np.empty(shape, a.dtype)

@@ -52,10 +52,10 @@ class GradientMethod(DeclaredByRule, Accumulating):
     """
 
     _recorder: ClassVar[Callable[[], Callable[[Any], None] | None] | None] = None
+    """What `core.capture` is told of a step by, which is made when the capture is replayed."""
+
     _of_gradients: ClassVar[tuple[str, ...]] = ("_parts",)
     """Counts that are kept while gradients are accumulated, for `update()`."""
-
-    """What `core.capture` is told of a step by, which is made when the capture is replayed."""
 
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
@@ -67,6 +67,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         """Set `link` as the target, and give each of its parameters an update rule."""
         super().setup(link)
         self._groups, self._parts, self._told_of_newcomers = (), 0, False
+        self._prepared = None
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
             parameter.update_rule.enabled = not parameter.frozen
@@ -162,8 +163,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
-        if all([getattr(type(self), name) is method for name, method in _METHODS]):
-            self._prepared = PreparedStep.of(self)
+        self._prepared = PreparedStep.of(self, GradientMethod)
 
     @staticmethod
     def _recording() -> Callable[[Any], None] | None:
@@ -240,13 +240,3 @@ class GradientMethod(DeclaredByRule, Accumulating):
         for rule, parameter in super().working():
             if rule is not None and rule.enabled:
                 yield rule, parameter
-
-
-_METHODS = [
-    (name, getattr(GradientMethod, name))
-    for name in (
-        "update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working",
-        "is_safe_to_update", "update_loss_scale",
-    )
-]  # fmt: skip
-"""What a prepared step takes the place of: where others stand there, none is prepared."""

@@ -19,6 +19,10 @@ from typing import Any, NamedTuple, Self
 from core.arrays.backend import Backend, host
 from core.optimizer.update_rule import UpdateRule
 
+_OF_OPTIMIZERS = frozenset(
+    ["update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working"]
+    + ["is_safe_to_update", "update_loss_scale"]
+)
 _OF_RULES = ("_run", "_count", "_prepare", "_work_on", "_run_step", "update", "check")
 _FLOATS = ("float32", "float64")  # 16 bits have masters
 
@@ -62,7 +66,7 @@ class PreparedStep:
     >>> optimizer = core.optimizers.SGD(lr=0.5).setup(link)
     >>> link.W.grad = np.ones((1, 1), "f")
     >>> optimizer.update()
-    >>> prepared = PreparedStep.of(optimizer)
+    >>> prepared = PreparedStep.of(optimizer, core.GradientMethod)
     >>> prepared.made(optimizer), link.W.array.item(), optimizer.t
     (True, -1.0, 2)
     >>> link.W.update_rule.enabled = False
@@ -72,6 +76,7 @@ class PreparedStep:
 
     def __init__(self, optimizer: Any, members: list[_Member], passed: list[Any]) -> None:
         self._kind = type(optimizer)
+        self._attributes = len(optimizer.__dict__)  # a method of its own would be one more
         self._parameters = [*optimizer.target.params(False)]
         self._members = members
         self._passed = passed  # parameters and their rules, which have no step to make
@@ -80,12 +85,16 @@ class PreparedStep:
         self._group()
 
     @classmethod
-    def of(cls, optimizer: Any) -> Self | None:
+    def of(cls, optimizer: Any, base: type) -> Self | None:
         """The next step of an optimizer that has made one; None where there is more to be done.
 
-        That is so with hooks, a loss scale, 16-bit parameters, and what rules override.
+        That is so with hooks, a loss scale, 16-bit parameters, and where rules, or the optimizer
+        itself, have other methods than their `base`.
         """
         if optimizer._hooks or optimizer._loss_scale is not None:
+            return None
+        bases = _OF_OPTIMIZERS.isdisjoint(optimizer.__dict__)
+        if not bases or not _has_all_of(type(optimizer), base, _OF_OPTIMIZERS):
             return None
         members, passed = [], []
         for parameter in optimizer.target.params(False):
@@ -147,6 +156,7 @@ class PreparedStep:
             type(optimizer) is not self._kind
             or optimizer._hooks
             or optimizer._loss_scale is not None
+            or len(optimizer.__dict__) != self._attributes
         ):
             return False
         parameters = [*optimizer.target.params(False)]
@@ -203,7 +213,7 @@ def _is_plain(parameter: Any, rule: Any) -> bool:
     )
 
 
-def _has_all_of(kind: type, base: type, names: tuple[str, ...]) -> bool:
+def _has_all_of(kind: type, base: type, names: Iterable[str]) -> bool:
     """Whether a class has these methods of its base, and not others in their place."""
     return all([getattr(kind, name) is getattr(base, name) for name in names])
 

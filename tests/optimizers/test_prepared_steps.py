@@ -256,6 +256,18 @@ def test_a_rule_that_fails_leaves_the_versions_of_those_before_it():
     assert after == before | {"/W": before["/W"] + 1}
 
 
+@pytest.mark.parametrize("name", ["is_safe_to_update", "before_step", "call_hooks"])
+def test_methods_that_one_optimizer_is_given_are_called(name, monkeypatch):
+    optimizer = optimizers.SGD().setup(L.Linear(6, 4))
+    prepared, calls = updated(optimizer), []
+    own = getattr(optimizer, name)
+    monkeypatch.setattr(optimizer, name, lambda *args: calls.append(name) or own(*args))
+    assert not prepared.made(optimizer)
+    updated(optimizer)
+    updated(optimizer)
+    assert len(calls) == (4 if name == "call_hooks" else 2)
+
+
 def test_arrays_that_may_not_be_written_are_not():
     optimizer = optimizers.SGD().setup(L.Linear(60, 40))
     prepared = updated(optimizer)
