@@ -24,6 +24,6 @@ def taking(least: int) -> Iterator[None]:
             kernel = resolve(target)
             if hasattr(kernel, "least"):
                 patch.setattr(kernel, "least", least)
-        forget_plans(core.FunctionNode, NUMPY)
+        forget_plans(NUMPY)
         yield
-    forget_plans(core.FunctionNode, NUMPY)
+    forget_plans(NUMPY)

@@ -18,7 +18,7 @@ from core.ops import operands
 from core.ops.checking import checked
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
-from core.ops.wrappers import Compute, ensured, placed, whole, with_rules
+from core.ops.wrappers import Compute, ensured, placed, unless_declined, whole, with_rules
 from core.registry.configuration import current_state
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
@@ -68,7 +68,10 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         result = intern(backend, shape, lead.dtype, lead.device)
     wider = widening(cls, specs)
     if wider is not None:
-        compute = _as_they_are(cls, backend, widened(compute, backend, *wider))
+        compute = widened(compute, backend, *wider)
+        kernel = backend.kernels.get(cls)
+        if getattr(kernel, "takes_halves", False):  # it sees 16-bit floats as they are
+            compute = unless_declined(kernel, compute)
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
     if cls.declared.differentiable and (broadcasts or wider is not None):
@@ -98,45 +101,19 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Comput
             if _changes == before:
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
-    if kernel is None or size < getattr(kernel, "least", 0):
-        return compute
-
-    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        result = kernel(f, xp, *arrays)
-        return compute(f, xp, *arrays) if result is NotImplemented else result
-
-    return overridden
+    taken = kernel is not None and size >= getattr(kernel, "least", 0)
+    return unless_declined(kernel, compute) if taken else compute
 
 
-def _as_they_are(cls: type[FunctionNode], backend: Backend, compute: Compute) -> Compute:
-    """A kernel that `takes_halves` sees 16-bit floats first; what it declines is widened."""
-    kernel = backend.kernels.get(cls)
-    if not getattr(kernel, "takes_halves", False):
-        return compute
-
-    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        result = kernel(f, xp, *arrays)
-        return compute(f, xp, *arrays) if result is NotImplemented else result
-
-    return overridden
-
-
-def forget_plans(base: type[FunctionNode], backend: Backend, key: str | None = None) -> None:
+def forget_plans(backend: Backend, key: str | None = None) -> None:
     """Plan anew what operations do, after a change of the kernels of `backend` of that key."""
     global _changes
     with publishing:
         _changes += 1
-        for cls in _below(base) if key is None else [*_planned.get(key, ())]:
+        for cls in [cls for k, known in _planned.items() if key in (None, k) for cls in known]:
             cls._plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
-
-
-def _below(base: type[FunctionNode]) -> list[type[FunctionNode]]:
-    found = base.__subclasses__()
-    for cls in found:
-        found += cls.__subclasses__()  # which the loop comes to as well
-    return found
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:

@@ -9,7 +9,6 @@ arrays and `backward` on Variables (`core.ops.general_form`). Both give the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from core.arrays.backend import on_kernels_changed
@@ -144,4 +143,4 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
         return (made,) if self._single else made
 
 
-on_kernels_changed.append(partial(dispatch.forget_plans, FunctionNode))
+on_kernels_changed.append(dispatch.forget_plans)

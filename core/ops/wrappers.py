@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 Compute = Callable[..., Any]
 
 
+def unless_declined(kernel: Compute, compute: Compute) -> Compute:
+    """A backend's kernel, and `compute` for calls that it declines."""
+
+    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = kernel(f, xp, *arrays)
+        return compute(f, xp, *arrays) if result is NotImplemented else result
+
+    return overridden
+
+
 def with_rules(
     compute: Compute, cls: type[FunctionNode], arity: int, form: tuple[bool, Any], shapes: Any
 ) -> Compute:
