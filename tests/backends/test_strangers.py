@@ -150,14 +150,23 @@ def test_hooks_change_gradients_that_cannot_be_changed(name, stranger):
 
 
 def test_memory_is_shared_with_others(stranger):
-    """By DLPack, both ways, for Variables and parameters; what never changes copies what comes."""
+    """By DLPack, both ways, for Variables and parameters; of what is read-only there is a copy."""
     owner = core.backend.get(stranger)
     for make in (lambda a: core.Variable(a, requires_grad=False), core.Parameter):
         x = make(owner.asarray(np.arange(3.0)))
         with core.no_backprop_mode():
             there = np.from_dlpack(x)
-        back = x.__array_namespace__().from_dlpack(there)
+        assert there.flags.writeable is owner.mutable
+        xp = x.__array_namespace__()
+        back = xp.from_dlpack(there)
         assert back.backend is owner and back.requires_grad is False
         again = np.from_dlpack(back)
         np.testing.assert_array_equal(again, there)
-        assert stranger == "unchanging" or again.ctypes.data == there.ctypes.data
+        assert (again.ctypes.data == there.ctypes.data) is owner.mutable
+        there.flags.writeable = False
+        with pytest.raises(BufferError, match="one that is read-only; leave copy=False out"):
+            xp.from_dlpack(there, copy=False)
+        for taken in (there, core.Variable(there, requires_grad=False)):
+            copied = np.from_dlpack(xp.from_dlpack(taken))
+            np.testing.assert_array_equal(copied, there)
+            assert copied.ctypes.data != there.ctypes.data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.arrays.backend import current_device, get_device, using_device
+from core.arrays.backend import current_device, get_device, host, using_device
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
 from core.graph.variable import wrap
@@ -136,7 +136,10 @@ def _moved(x: Variable, device: Any) -> Variable:
 def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) -> Variable:
     """A Variable that shares, unless `copy` is True, the elements of another library's array.
 
-    Raises BufferError where they cannot be shared, as those of another device or of bfloat16.
+    What the host holds read-only, as it sees arrays of libraries whose arrays never change, other
+    libraries could write to, or would refuse: they get a copy of it. Raises BufferError where
+    elements cannot be shared, as those of another device or of bfloat16, and where `copy` is False
+    and a copy is needed.
 
     >>> import numpy as np
     >>> from_dlpack(np.ones(2))
@@ -144,6 +147,13 @@ def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) ->
     """
     place = current_device() if device is None else get_device(device)
     options = {"device": place.backend.native_device(place)} if device is not None else {}
+    if place.backend is not host() and _is_read_only(x):
+        if copy is False:
+            raise BufferError(
+                f"from_dlpack: expected an array that {place.backend.name} may share, got one that "
+                "is read-only; leave copy=False out, and it is copied."
+            )
+        x = _copied(x)
     try:
         return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
     except (BufferError, RuntimeError) as error:
@@ -152,6 +162,15 @@ def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) ->
             f"of {getattr(x, 'dtype', 'an unknown dtype')}: {error}. Convert it there first; "
             "F.from_torch and core.interop.as_torch share bfloat16."
         ) from error
+
+
+def _copied(x: Any) -> Any:
+    return unshared(x) if isinstance(x, Variable) else x.copy()
+
+
+def _is_read_only(x: Any) -> bool:
+    flags = getattr(x.array if isinstance(x, Variable) else x, "flags", None)
+    return not getattr(flags, "writeable", True)
 
 
 @checked
