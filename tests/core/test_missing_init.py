@@ -148,7 +148,7 @@ def in_turn(made, out):
     elif isinstance(made, training.Communicator):
         made.allgather_obj(0)
     elif isinstance(made, training.Buckets):
-        made.begin()
+        made.begin(1.0)
     else:
         triggering(made, out)
 

@@ -170,5 +170,5 @@ def venv_with(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fresh(venv_with):
-    """A virtual environment with plugrad and nothing else."""
+    """A virtual environment with plugrad and nothing else, which stays so: many tests share it."""
     return venv_with("fresh")

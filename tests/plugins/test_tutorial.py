@@ -17,12 +17,13 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
-def test_the_tutorial_is_true(fresh, tmp_path):
+def test_the_tutorial_is_true(venv_with, tmp_path):
+    venv = venv_with("tutorial")
     follow = {"toml": write, "python": write, "console": type_in, "pycon": converse}
     blocks = BLOCK.findall(PAGE)
     assert {language for language, _ in blocks} == set(follow)
     for language, text in blocks:
-        follow[language](fresh, tmp_path, text)
+        follow[language](venv, tmp_path, text)
     stub = (tmp_path / "typings/core/functions/__init__.pyi").read_text()
     assert stub.count("import mish as mish") == 1
 
