@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def workload(name: str) -> Workload:
     """Find a workload by its name."""
-    known = ROWS | WORKLOADS
+    known = WORKLOADS | ROWS | WORKLOADS  # in this order, and by those of the first
     if name not in known:
         raise argparse.ArgumentTypeError(f"no workload {name!r}; there are: {', '.join(known)}")
     return known[name]

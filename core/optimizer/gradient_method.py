@@ -163,7 +163,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
-        self._prepared = PreparedStep.of(self, GradientMethod)
+        self._prepared = PreparedStep.of(self, _METHODS)
 
     @staticmethod
     def _recording() -> Callable[[Any], None] | None:
@@ -240,3 +240,13 @@ class GradientMethod(DeclaredByRule, Accumulating):
         for rule, parameter in super().working():
             if rule is not None and rule.enabled:
                 yield rule, parameter
+
+
+_METHODS = {
+    name: getattr(GradientMethod, name)
+    for name in (
+        "update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working",
+        "is_safe_to_update", "update_loss_scale",
+    )
+}  # fmt: skip
+"""What a prepared step takes the place of: where others stand there, none is prepared."""

@@ -12,17 +12,13 @@ None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import is_
 from typing import Any, NamedTuple, Self
 
 from core.arrays.backend import Backend, host
 from core.optimizer.update_rule import UpdateRule
 
-_OF_OPTIMIZERS = frozenset(
-    ["update", "_make", "_steps_of", "before_step", "call_hooks", "call_hook", "working"]
-    + ["is_safe_to_update", "update_loss_scale"]
-)
 _OF_RULES = ("_run", "_count", "_prepare", "_work_on", "_run_step", "update", "check")
 _FLOATS = ("float32", "float64")  # 16 bits have masters
 
@@ -66,7 +62,7 @@ class PreparedStep:
     >>> optimizer = core.optimizers.SGD(lr=0.5).setup(link)
     >>> link.W.grad = np.ones((1, 1), "f")
     >>> optimizer.update()
-    >>> prepared = PreparedStep.of(optimizer, core.GradientMethod)
+    >>> prepared = PreparedStep.of(optimizer, {})
     >>> prepared.made(optimizer), link.W.array.item(), optimizer.t
     (True, -1.0, 2)
     >>> link.W.update_rule.enabled = False
@@ -85,16 +81,16 @@ class PreparedStep:
         self._group()
 
     @classmethod
-    def of(cls, optimizer: Any, base: type) -> Self | None:
+    def of(cls, optimizer: Any, methods: Mapping[str, Any]) -> Self | None:
         """The next step of an optimizer that has made one; None where there is more to be done.
 
         That is so with hooks, a loss scale, 16-bit parameters, and where rules, or the optimizer
-        itself, have other methods than their `base`.
+        itself, have other methods than those whose place a prepared step takes.
         """
         if optimizer._hooks or optimizer._loss_scale is not None:
             return None
-        bases = _OF_OPTIMIZERS.isdisjoint(optimizer.__dict__)
-        if not bases or not _has_all_of(type(optimizer), base, _OF_OPTIMIZERS):
+        kind, its_own = type(optimizer), optimizer.__dict__
+        if any([name in its_own or getattr(kind, name) is not methods[name] for name in methods]):
             return None
         members, passed = [], []
         for parameter in optimizer.target.params(False):
@@ -209,13 +205,8 @@ def _is_plain(parameter: Any, rule: Any) -> bool:
         and rule._master is None
         and not rule._hooks
         and type(rule._state) is dict
-        and _has_all_of(type(rule), UpdateRule, _OF_RULES)
+        and all([getattr(type(rule), name) is getattr(UpdateRule, name) for name in _OF_RULES])
     )
-
-
-def _has_all_of(kind: type, base: type, names: Iterable[str]) -> bool:
-    """Whether a class has these methods of its base, and not others in their place."""
-    return all([getattr(kind, name) is getattr(base, name) for name in names])
 
 
 def _launching(
