@@ -13,7 +13,6 @@ from typing import Any
 import core
 from core.arrays import backend
 from core.arrays.backend import to_host
-from core.arrays.spec import ensure_array
 from core.errors import TraceError, UpdateError
 from core.errors.kinds import checked
 from core.graph.backprop import backward_from
@@ -25,6 +24,7 @@ from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
 from plugins.communicators.argument import refuse_other
+from plugins.communicators.completed import Completed
 from plugins.communicators.sharding import Shards
 
 _WORD = (1 << 64) - 1
@@ -222,7 +222,7 @@ class MultiNodeOptimizer(GradientMethod):
             super()._walk_back(loss, loss_scale, free_graph)
             return
         self._begin_sums(loss)
-        gradients = _Watched(loss, self._sums[-1])
+        gradients = Completed(loss, self._sums[-1])
         backward_from([loss], loss_scale=loss_scale, free_graph=free_graph, gradients=gradients)
         gradients.forget()
 
@@ -463,40 +463,3 @@ def _examples(args: Sequence[Any], kwds: dict[str, Any]) -> int:
         if shape is None and isinstance(each, (list, tuple, dict)):
             return len(each) if not isinstance(each, dict) else _examples((), each)
     return 1
-
-
-class _Watched(dict[Any, Any]):
-    """The gradients of a walk, which are packed as soon as they are complete.
-
-    Each function of the graph adds to the gradient of a parameter at most as often as it takes it
-    as an input; one that adds less leaves the gradient to be packed after the walk.
-    """
-
-    def __init__(self, loss: Any, sums: Buckets) -> None:
-        self._sums = sums
-        self._parameters = {
-            p._source: p for bucket in sums.buckets for p in bucket.parameters if p.grad is None
-        }
-        self._missing = dict.fromkeys(self._parameters, 0)
-        for function in history_of([loss.creator_node]):
-            for source in function._sources:
-                if source in self._missing:
-                    self._missing[source] += 1
-
-    def __setitem__(self, source: Any, gradient: Any) -> None:
-        super().__setitem__(source, gradient)
-        if source in self._missing:
-            self._missing[source] -= 1
-            if not self._missing[source]:
-                complete, parameter = ensure_array(gradient, source.spec), self._parameters[source]
-                self._sums.pack(parameter, complete)
-                self._sums.go_on()
-                nothing = source.spec.xp.zeros((), dtype=complete.dtype, device=complete.device)
-                stand_in = source.spec.xp.broadcast_to(nothing, complete.shape)
-                super().__setitem__(source, stand_in)  # its elements are in the buffer
-
-    def forget(self) -> None:
-        """Take the stand-ins away from the parameters."""
-        for parameter in self._parameters.values():
-            if self._sums.is_packed(parameter):
-                parameter.cleargrad()
