@@ -107,13 +107,16 @@ SMALL = 16
 def count(size: int, least: int, parts_of_each: int = 2, threads: int | None = None) -> int:
     """Into how many parts `range(size)` is divided: of at least `least`, if there are several.
 
-    There are two for each thread, so that one which is late is not waited for that long.
+    There are two for each thread, so that one which is late is not waited for that long. All have
+    as many, unless there are fewer parts than threads.
     """
     most = size // max(least, 1)
     if most < 2:
         return 1
     threads = threads or num_threads()
-    return min(most, threads * parts_of_each) if threads > 1 else 1
+    if threads == 1 or most <= threads:
+        return min(most, threads)
+    return min(most // threads, parts_of_each) * threads
 
 
 def bounds(size: int, least: int) -> list[int]:

@@ -25,6 +25,7 @@ def test_every_element_is_in_one_part(size: int, least: int, threads: int) -> No
     parts = [b - a for a, b in zip(edges, edges[1:], strict=False)]
     assert len(parts) == 1 or min(parts) >= least
     assert len(parts) <= 2 * threads
+    assert len(parts) < threads or len(parts) % threads == 0
 
 
 def test_callers_of_several_threads_get_their_own_results() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,11 @@ def arguments(a: Array, b: Array, out: Array, axis: int, unit: int) -> tuple[Any
         axis: -3, -2 or -1: along which of `out` it is divided.
         unit: Of so many.
     """
-    left, right = _laid(a), _laid(b)
+    left = _laid(a.shape[-2:], a.strides[-2:], a.itemsize)
+    right = _laid(b.shape[-2:], b.strides[-2:], b.itemsize)
     if left is None or right is None or out.ndim > 3:
+        return None
+    if not (a.flags.aligned and b.flags.aligned):
         return None
     (m, n), size = out.shape[-2:], out.shape[axis]
     return (
@@ -115,15 +119,12 @@ def _apart(a: Array) -> int:
     return a.strides[0] if a.ndim > 2 and len(a) > 1 else 0
 
 
-def _laid(a: Array) -> tuple[int, int] | None:
-    """How the last two axes lie, and how far lines are apart; None if no line is in one piece."""
-    rows, columns = a.shape[-2:]
-    row, column = a.strides[-2:]
-    size = a.itemsize
+@lru_cache(4096)
+def _laid(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, int] | None:
+    """How a matrix lies, and how far lines are apart; None if no line is in one piece."""
+    (rows, columns), (row, column) = shape, strides
     if column == size and row >= columns * size and row % size == 0:
-        how = _AS_IT_IS, row // size
-    elif row == size and column >= rows * size and column % size == 0:
-        how = _TRANSPOSED, column // size
-    else:
-        return None
-    return how if a.flags.aligned else None
+        return _AS_IT_IS, row // size
+    if row == size and column >= rows * size and column % size == 0:
+        return _TRANSPOSED, column // size
+    return None

@@ -29,7 +29,7 @@ FEW, MANY, SHALLOW, DEEP = 48, 128, 256, 512
 LEAST = 1 << 17  # multiplications; for less BLAS is called sooner
 PART = 1 << 20  # multiplications of a part
 PART_OF_ONE = 1 << 18  # the same of one row, where reading the matrix is what takes time
-ROWS, COLUMNS = 12, 96  # of a unit: of whole tiles, and of whole lines of a cache
+ROWS, COLUMNS = 12, 16  # of a unit: of whole tiles, and of whole lines of a cache
 
 _ZERO = np.zeros(1, "f"), np.zeros(1)
 
@@ -127,16 +127,16 @@ def product(
     if not (W.flags.aligned and x.flags.aligned):
         return None
     y, among = np.empty((rows, columns), x.dtype), threads()
-    if rows >= 2 * ROWS and columns < 8 * COLUMNS:
+    if rows > columns:
         size, down, across = -(-rows // ROWS), ROWS, 0
-    else:
+    else:  # a thread reads the same rows of the weights in each step, and finds them where it is
         size, down, across = -(-columns // COLUMNS), 0, COLUMNS
     least = -(-size * (PART_OF_ONE if rows == 1 else PART) // work)
     biases, bias = (_ZERO[x.dtype.itemsize == 8], 0) if b is None else (b, 1)
     parallel.share(
         times_transposed,
         (y, x, W.T, biases, bias, down, across, 0, size),
-        parallel.count(size, least, threads=among),
+        parallel.count(size, least, 1, among),
         among,
         small=True,
     )
