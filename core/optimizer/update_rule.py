@@ -252,8 +252,12 @@ class UpdateRule(KnownAttributes):
         """Count a step and make it, between the hooks of this rule."""
         self._count()
         hooks, spec = self._hooks, work._spec
-        for hook in hooks.pre:
-            hook(self, work)
+        try:
+            for hook in hooks.pre:
+                hook(self, work)
+        except BaseException:
+            _set_t(self, self.t - 1)  # hooks see the number of a step that is not made now
+            raise
         if self.follows_step and spec is not None and spec.device is None:
             self._run_step(work)  # there is no device to enter
         else:

@@ -91,6 +91,12 @@ class AdaBoundRule(_AdamsRule):
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:
         super().__init__(*args, **hyperparameters)
         self._alpha_at_setup = float(self.alpha)
+        if not self._alpha_at_setup:
+            raise ValueError(
+                f"{type(self).__name__}: expected a positive alpha at setup, got 0. Bounds are "
+                "multiples of alpha over that one. Construct the optimizer with the alpha that is "
+                "to be reached, and set the first one after setup()."
+            )
 
     def init_state(self, param: Parameter) -> None:
         """Zeros for each moment, and the rate at setup."""

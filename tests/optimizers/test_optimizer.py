@@ -490,6 +490,34 @@ def test_what_a_file_lacks_is_made_anew(tmp_path):
     assert fresh.target.p0.update_rule.state == optimizer.target.p0.update_rule.state
 
 
+@pytest.mark.parametrize("kind", [optimizers.AdaBound, optimizers.AMSBound])
+def test_bounds_that_are_multiples_of_a_rate_of_zero_are_refused(kind):
+    with pytest.raises(ValueError, match="expected a positive alpha at setup, got 0"):
+        kind(alpha=0.0).setup(model_of([1.0]))
+    warmed = kind(alpha=0.1).setup(with_gradients(model_of([1.0]), [1.0]))
+    warmed.alpha = 0.0
+    warmed.update()
+    assert warmed.target.p0.array == 1.0
+    warmed.alpha = 0.1
+    warmed.update()
+    assert warmed.target.p0.array < 1.0
+
+
+def test_a_step_before_which_a_hook_raises_is_not_counted():
+    optimizer = optimizers.Adam().setup(with_gradients(model_of([1.0]), [1.0]))
+    rule = optimizer.target.p0.update_rule
+    seen = []
+
+    def refuses(rule, param):
+        seen.append(rule.t)
+        raise RuntimeError("not this one")
+
+    rule.add_hook(refuses)
+    with pytest.raises(RuntimeError, match="not this one"):
+        optimizer.update()
+    assert seen == [1] and rule.t == 0 and optimizer.target.p0.array == 1.0
+
+
 def test_state_follows_the_parameter_to_another_backend():
     model = with_gradients(model_of([1.0, 2.0]), [1.0, 1.0])
     optimizer = optimizers.MomentumSGD(lr=0.5).setup(model)
