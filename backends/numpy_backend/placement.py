@@ -9,9 +9,13 @@ time (docs/performance.md).
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 
 from backends.numpy_backend.typing import Array
+from core.typing import Shape
 
 LINE = 64
 PAGE = 4096
@@ -29,6 +33,14 @@ def beside(array: Array) -> Array | None:
     room = np.empty(array.nbytes + PAGE, np.uint8)
     start = (address(array) + quarter * PAGE // 4 - address(room)) % PAGE
     return room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+
+
+def in_lines(shape: Shape, dtype: np.dtype[Any]) -> Array:
+    """An empty array that begins at the edge of a line, where loops put what they gather."""
+    size = prod(shape) * dtype.itemsize
+    room = np.empty(size + LINE, np.uint8)
+    start = -address(room) % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 def address(array: Array) -> int:

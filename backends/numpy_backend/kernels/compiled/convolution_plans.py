@@ -16,6 +16,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_room import Sizes
 from backends.numpy_backend.kernels.compiler import contiguous
+from backends.numpy_backend.placement import LINE, in_lines
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 from core.registry.threads import num_threads
@@ -95,7 +96,8 @@ def scratch(name: str, size: int, dtype: Any, threads: int | None = None) -> Arr
     found: dict[Any, Array] = _own.__dict__.setdefault("found", {})
     rows, room = threads or num_threads(), found.get((name, dtype))
     if room is None or len(room) < rows or room.shape[1] < size:
-        room = found[name, dtype] = np.empty((rows, size), dtype)
+        line = LINE // dtype.itemsize
+        room = found[name, dtype] = in_lines((rows, -(-size // line) * line), dtype)
     return room
 
 

@@ -55,8 +55,9 @@ def turn_rows(
 @emitted
 def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
     """`to[t : t + count] = value`."""
-    with e.loop(count) as i:
-        e.write(value, e.at(to, t + i))
+    to = e.at(to, t)
+    for i, width in pieces(e, count):
+        e.store(e.broadcast(value, width), e.at(to, i))
 
 
 @emitted
