@@ -1,8 +1,9 @@
 """Steps of large parameters, block by block.
 
 The temporaries of a formula on a whole array of many megabytes pass through memory, and are mapped
-anew each time. On blocks that stay in the cache the same formula, giving the same bits, takes a
-third of the time for Adam at 16 million elements, and three quarters at one million.
+anew each time. On blocks that stay in the cache the same formula, giving the same bits, takes 0.40
+of the time for Adam at 2.5 million elements, 0.76 at a quarter of a million, and 0.69 for SGD at
+2.5 million.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK = 1 << 20  # bytes; smaller ones lose more to calls than they win
+_BLOCK = 1 << 18  # bytes; smaller ones lose more to calls than they win
 
 
 def blockwise(rule: Any, xp: Any, param: Any, grad: Any, **state: Any) -> Any:
     """`rule.step` on one block after the other."""
-    if param.nbytes < 4 * _BLOCK:
+    if param.nbytes < 2 * _BLOCK:
         return NotImplemented
     kept = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     if not all(array.flags.c_contiguous for array in (param, *kept.values())):
