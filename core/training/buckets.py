@@ -46,6 +46,30 @@ def as_sixteen_bits(array: Any) -> bool:
     return backend.of(array).dtype_name(array.dtype) in NARROW
 
 
+class Slot:
+    """The place of a parameter's gradient in the buffer of a bucket."""
+
+    __slots__ = (
+        "bucket",
+        "grad",
+        "is_packed",
+        "mark",
+        "parameter",
+        "shape",
+        "spec",
+        "start",
+        "stop",
+    )
+
+    def __init__(self, bucket: Bucket, parameter: Parameter) -> None:
+        self.bucket, self.parameter, self.shape = bucket, parameter, parameter.shape
+        self.start = self.stop = 0  # of the sum, in what this rank gets of it
+        self.spec: Any = None  # of what this rank gets
+        self.grad: Any = None  # until the buffer is made
+        self.mark = 0.0  # 1 where this rank has a gradient
+        self.is_packed = False
+
+
 class Bucket:
     """A buffer for the gradients of some parameters of one dtype.
 
@@ -58,6 +82,7 @@ class Bucket:
         self.width = backend.host().dtype(dtype).itemsize
         self.place = place
         self.parameters: list[Parameter] = []
+        self.slots: list[Slot] = []  # in the order in which they lie in the buffer
         self.bounds: list[int] = []
         self.size = 0
         self.buffer: Any = None
@@ -70,18 +95,19 @@ class Bucket:
         self.parameters.append(parameter)
         self.size += parameter.size
 
-    def lay_out(
-        self, owners: Mapping[int, int] | None, ranks: int
-    ) -> dict[int, tuple[Bucket, int, int]]:
-        """Where the gradient of each parameter begins and ends, and where the part of each rank."""
-        places, end, self.bounds = {}, 0, [0]
-        for rank in range(1 if owners is None else ranks):
+    def lay_out(self, owners: Mapping[int, int] | None, rank: int, ranks: int) -> list[Slot]:
+        """The places of the parameters; where the part of each rank begins and ends."""
+        end, self.bounds, self.slots = 0, [0], []
+        for owner in range(1 if owners is None else ranks):
+            first = 0 if owners is None else end
             for parameter in self.parameters:
-                if owners is None or owners[id(parameter)] == rank:
-                    places[id(parameter)] = (self, end, end + parameter.size)
+                if owners is None or owners[id(parameter)] == owner:
+                    slot = Slot(self, parameter)
+                    slot.start, slot.stop = end - first, end - first + parameter.size
                     end += parameter.size
+                    self.slots.append(slot)
             self.bounds.append(end)
-        return places
+        return self.slots
 
     def begin(self, weight: float) -> None:
         """Begin a step."""
@@ -89,16 +115,25 @@ class Bucket:
         self.weight = weight
         self.waiting = len(self.parameters)
 
-    def room(self) -> Any:
-        """The buffer of this step, made when it is first needed."""
+    def fill(self, weight: float) -> None:
+        """Make the buffer of this step, with the gradients, times `weight`, side by side."""
         if self.buffer is None:
-            dtype = self.place.backend.dtype(self.dtype)
-            self.buffer = self.place.xp.empty(self.size, dtype=dtype)
-        return self.buffer
+            self.buffer = self.place.xp.concat([self._flat(slot, weight) for slot in self.slots])
+
+    def _flat(self, slot: Slot, weight: float) -> Any:
+        grad, slot.grad = slot.grad, None
+        if grad is not None and weight == 1 and spec_of(grad) is slot.spec:
+            return grad.reshape(-1)
+        its = self.place.backend
+        if grad is None:
+            return self.place.xp.zeros(slot.parameter.size, dtype=its.dtype(self.dtype))
+        sent = self.place.send(grad)
+        part = sent if weight == 1 else sent * sent.dtype.type(weight)
+        return its.asarray(part, self.dtype, self.place).reshape(-1)
 
     def take(self, parameter: Parameter) -> bool:
         """Let the gradient of the only parameter be the buffer, if nobody else has it."""
-        if len(self.parameters) > 1 or self.place != parameter.device:
+        if self.place != parameter.device:
             return False
         source, spec = parameter._source, spec_of(parameter.grad)
         if spec is None or spec.name != self.dtype:
@@ -136,9 +171,8 @@ class Buckets(NeedsInit):
         self.comm = comm
         self.owners = owners
         self.parameters = list(parameters)
-        self._places: dict[int, tuple[Bucket, int, int]] = {}
-        self._marks: dict[int, int] = {}  # of the parameters that have been packed
         self._begun = self._waited = 0  # numbers of buckets
+        self._under_way = 0  # bytes of the sums in between
         self._weight = 1.0  # of gradients before they are packed, which has to be in their dtype
         travelling, most = comm.get_config("allreduce_grad_dtype"), comm.get_config("bucket_bytes")
         filling: dict[tuple[str, Device], Bucket] = {}
@@ -154,13 +188,18 @@ class Buckets(NeedsInit):
             bucket.add(parameter)
             full[bucket] = number
         self.buckets = sorted(full, key=full.__getitem__)
-        for bucket in self.buckets:
-            self._places |= bucket.lay_out(owners, comm.size)
+        slots = {
+            id(slot.parameter): slot
+            for bucket in self.buckets
+            for slot in bucket.lay_out(owners, comm.rank, comm.size)
+        }
+        self._slots = {id(parameter): slots[id(parameter)] for parameter in self.parameters}
 
     def begin(self, weight: float) -> None:
         """Begin a step, in which this rank's gradients count `weight`: nothing is packed yet."""
-        self._begun = self._waited = 0
-        self._marks.clear()
+        self._begun = self._waited = self._under_way = 0
+        for slot in self._slots.values():
+            slot.is_packed = False
         is_cast = self.comm.get_config("allreduce_grad_dtype") is not None
         self._weight = weight if is_cast else 1.0
         for bucket in self.buckets:
@@ -168,31 +207,29 @@ class Buckets(NeedsInit):
 
     def is_packed(self, parameter: Parameter) -> bool:
         """Whether the gradient of a parameter has been taken in this step."""
-        return id(parameter) in self._marks
+        return self._slots[id(parameter)].is_packed
 
     def pack(self, parameter: Parameter, grad: Any) -> None:
         """Take the complete gradient of a parameter (None where it has none).
 
-        A buffer that is full begins to be summed, once those before it have begun.
+        When a bucket has those of all its parameters, they begin to be summed, once those of the
+        buckets before it have begun.
         """
-        bucket, start, stop = self._places[id(parameter)]
-        part = bucket.room()[start:stop].reshape(parameter.shape)
-        if grad is None:
-            part[...] = 0
-        else:
-            sent = bucket.place.send(grad)
-            part[...] = sent if self._weight == 1 else sent * sent.dtype.type(self._weight)
-        self._packed(parameter, grad is not None)
+        slot = self._slots[id(parameter)]
+        slot.grad = grad
+        self._packed(slot, grad is not None)
 
-    def _packed(self, parameter: Parameter, mark: bool) -> None:
-        self._marks[id(parameter)] = int(mark)
-        self._places[id(parameter)][0].waiting -= 1
+    def _packed(self, slot: Slot, has_grad: bool) -> None:
+        slot.is_packed, slot.mark = True, float(has_grad)
+        slot.bucket.waiting -= 1
         while self._begun < len(self.buckets) and not self.buckets[self._begun].waiting:
             self._begin_sum(self._begun)
             self._begun += 1
 
     def _begin_sum(self, number: int) -> None:
         full = self.buckets[number]
+        full.fill(self._weight)
+        self._under_way += full.size * full.width
         if self.owners is None:
             full.pending = self.comm.isum(full.buffer, full.weight)
             return
@@ -218,22 +255,22 @@ class Buckets(NeedsInit):
         beside these sums, so few are under way at once, which keeps them in the caches: as many
         bytes as a buffer has at most.
         """
-        for parameter in self.parameters:
-            if self.is_packed(parameter):
+        most = self.comm.get_config("bucket_bytes")
+        for slot in self._slots.values():
+            if slot.is_packed:
                 continue
-            bucket = self._places[id(parameter)][0]
-            if in_place and parameter.grad is not None and bucket.take(parameter):
+            parameter, bucket = slot.parameter, slot.bucket
+            is_alone = in_place and len(bucket.slots) == 1 and parameter.grad is not None
+            if is_alone and bucket.take(parameter):
                 bucket.weight *= self._weight
-                self._packed(parameter, True)
+                self._packed(slot, True)
             else:
                 self.pack(parameter, parameter.grad)
-            while self._bytes_under_way() > self.comm.get_config("bucket_bytes"):
+            while self._under_way > most:
+                done = self.buckets[self._waited]
                 self._wait_for(self._waited)
+                self._under_way -= done.size * done.width
                 self._waited += 1
-
-    def _bytes_under_way(self) -> int:
-        """Those of sums that have begun and were not waited for."""
-        return sum([each.size * each.width for each in self.buckets[self._waited : self._begun]])
 
     def unpack(self, everywhere: int | None = None) -> None:
         """Wait for the sums, and give each parameter its own as its gradient.
@@ -241,34 +278,43 @@ class Buckets(NeedsInit):
         One that has a gradient on no rank gets None, and so does one that another rank owns. With
         `everywhere`, the number of ranks that have to have one, fewer are an error.
         """
-        xp = backend.host().xp
-        marks = xp.asarray([self._marks.get(id(p), 0) for p in self.parameters], dtype="float32")
+        slots = self._slots.values()
+        marks = backend.host().xp.asarray([slot.mark for slot in slots], dtype="float32")
         told = self.comm.iallreduce(marks)
-        for number in range(len(self.buckets)):
+        for number, bucket in enumerate(self.buckets):
             self._wait_for(number)
+            if self.owners is not None and bucket.pending is not None:
+                bucket.buffer = bucket.pending.result
         told.wait()
-        counts = {id(p): n for p, n in zip(self.parameters, marks.tolist(), strict=True)}
-        for parameter in self.parameters:
-            if everywhere is not None and 0 < counts[id(parameter)] < everywhere:
+        counts = marks.tolist()
+        if everywhere is not None:
+            self._refuse_missing(counts, everywhere)
+        for slot, count in zip(slots, counts, strict=True):
+            grad = None
+            if count and self._is_here(slot.parameter):
+                grad = slot.bucket.buffer[slot.start : slot.stop].reshape(slot.shape)
+                if slot.parameter._spec is not slot.spec:
+                    grad = self._as_parameter(slot, grad)
+            slot.parameter._grad = grad
+        for bucket in self.buckets:
+            bucket.buffer = bucket.pending = None
+
+    def _as_parameter(self, slot: Slot, grad: Any) -> Any:
+        """A gradient where its parameter is, and in its dtype; later ones may need no change."""
+        slot.spec = spec_of(grad)
+        spec, place = slot.parameter._spec, slot.bucket.place
+        if spec is slot.spec or spec is None:
+            return grad
+        return slot.parameter.device.send(place.backend.asarray(grad, spec.name, place))
+
+    def _refuse_missing(self, counts: Sequence[float], everywhere: int) -> None:
+        for parameter, count in zip(self.parameters, counts, strict=True):
+            if 0 < count < everywhere:
                 raise CommunicatorError(
                     f"mean of gradients: {parameter.name or 'a parameter'} of shape "
-                    f"{parameter.shape} has a gradient on {counts[id(parameter)]:.0f} of "
-                    f"{everywhere} ranks. With zero_fill=True it counts as zeros on the others."
+                    f"{parameter.shape} has a gradient on {count:.0f} of {everywhere} ranks. "
+                    "With zero_fill=True it counts as zeros on the others."
                 )
-        for bucket in self.buckets:
-            sum_, first = bucket.buffer, 0
-            if self.owners is not None and bucket.pending is not None:
-                sum_, first = bucket.pending.result, bucket.bounds[self.comm.rank]
-            bucket.buffer = bucket.pending = None
-            for parameter in bucket.parameters:
-                _, start, stop = self._places[id(parameter)]
-                grad = None
-                if counts[id(parameter)] and self._is_here(parameter):
-                    grad = sum_[start - first : stop - first].reshape(parameter.shape)
-                    if spec_of(grad) is not (spec := spec_of(parameter.array)) and spec is not None:
-                        grad = bucket.place.backend.asarray(grad, spec.name, bucket.place)
-                        grad = parameter.device.send(grad)
-                parameter.grad = grad
 
     def _is_here(self, parameter: Parameter) -> bool:
         return self.owners is None or self.owners[id(parameter)] == self.comm.rank

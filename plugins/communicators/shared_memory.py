@@ -26,6 +26,7 @@ RING = 4 << 20
 _WINDOW = 32 << 20  # bytes of it, of all ranks together, as long as each has the least
 _LEAST = 1 << 18
 _LINE = 64  # bytes that a cache holds as one
+_LITTLE = 1 << 16  # bytes beyond those of two ranks that each rank adds up itself, not a share
 _WRITTEN, _ADDED, _TAKEN = range(3)  # counts of pieces, of each rank
 
 
@@ -71,7 +72,7 @@ class SharedMemory(Messages):
     def isum(self, buffer: Any, weight: float, bounds: Sequence[int] | None) -> Pending:
         """Begin to sum an array times `weight`: in place, or by parts where there are `bounds`."""
         if bounds is None:
-            return self._begin(buffer, _Collective(self, weight), _Sum)
+            return self._begin(buffer, _Collective(self, weight), self._kind_of_sum(buffer.nbytes))
         own = bounds[self.comm.rank + 1] - bounds[self.comm.rank]
         result = np.empty(own, buffer.dtype)
         return self._begin(buffer, _Collective(self, weight, bounds, result), _PartOfSum)
@@ -79,6 +80,10 @@ class SharedMemory(Messages):
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
         return self._begin(buffer, _Collective(self, 1.0, bounds), _Parts)
+
+    def _kind_of_sum(self, nbytes: int) -> type[_Piece]:
+        """What takes less: that each adds up all, or that the shares of all are waited for."""
+        return _SumByEach if nbytes * (self.comm.size - 2) <= _LITTLE else _Sum
 
     def _begin(self, buffer: Any, whole: _Collective, kind: type[_Piece]) -> Pending:
         ring = self._ring
@@ -101,28 +106,37 @@ class SharedMemory(Messages):
 
     def go_on(self) -> None:
         """Do what can be done by now, of all that has begun."""
-        own, pieces, counts, ring = self._own, self._pieces, self._counts, self._ring
-        rank = self.comm.rank
+        own, pieces, counts, rank = self._own, self._pieces, self._counts, self.comm.rank
         while True:
-            for _ in range(min([each[_TAKEN] for each in counts]) - self._gone):
-                pieces.popleft()
-                self._gone += 1
-            written, added, taken = [count - self._gone for count in own]
-            if written < len(pieces) and pieces[written].span[1] - pieces[0].span[0] <= ring:
-                pieces[written].write(rank)
+            written, added, taken = own
+            begun = self._gone + len(pieces)
+            if written < begun and self._has_room(pieces[written - self._gone]):
+                pieces[written - self._gone].write(rank)
                 self._tell(_WRITTEN)
-            elif own[_ADDED] < min([each[_WRITTEN] for each in counts]):
+            elif added < written and pieces[added - self._gone].is_for_each:
+                self._tell(_ADDED)  # nobody waits for its share
+            elif added < written and added < min([each[_WRITTEN] for each in counts]):
                 self._window.Sync()
-                pieces[added].add(rank)
+                pieces[added - self._gone].add(rank)
                 self._tell(_ADDED)
-            elif own[_TAKEN] < min([each[_ADDED] for each in counts]):
+            elif taken < added and taken < min([each[_ADDED] for each in counts]):
                 self._window.Sync()
-                pieces[taken].take()
-                pieces[taken].leave()
+                pieces[taken - self._gone].take()
+                pieces[taken - self._gone].leave()
                 self._tell(_TAKEN)
             else:
                 self.between.Iprobe()  # lets messages of other calls go on
                 return
+
+    def _has_room(self, piece: _Piece) -> bool:
+        """Whether the place of a piece is free: all ranks have taken what was there before."""
+        pieces = self._pieces
+        if piece.span[1] - pieces[0].span[0] <= self._ring:
+            return True
+        for _ in range(min([each[_TAKEN] for each in self._counts]) - self._gone):
+            pieces.popleft()
+            self._gone += 1
+        return piece.span[1] - pieces[0].span[0] <= self._ring
 
     def _tell(self, what: int) -> None:
         self._own[what] += 1
@@ -156,6 +170,9 @@ class _Collective(Pending):
 
 class _Piece:
     """A piece of an array, which begins at an element of it, and where the ranks write theirs."""
+
+    is_for_each = False
+    """Whether nothing is to be done between the writing of all ranks and the taking."""
 
     def __init__(
         self,
@@ -207,6 +224,15 @@ class _Sum(_Piece):
 
     def take(self) -> None:
         self.array[...] = self.places[0]
+
+
+class _SumByEach(_Piece):
+    """Of a sum that each rank makes for itself: of little, or of two."""
+
+    is_for_each = True
+
+    def take(self) -> None:
+        add_in_order(self.places, self.array)
 
 
 class _PartOfSum(_Piece):
