@@ -7,8 +7,8 @@ on all of them, by name, and not a job that stands still. Nothing waits without 
 
 from __future__ import annotations
 
-import atexit
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.registry import threads
 from core.training import Pending
+from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.global_except_hook import add_hook, end_all
 from plugins.communicators.messages import Messages, counted
 from plugins.communicators.shared_memory import SharedMemory, is_possible
@@ -74,7 +75,7 @@ class MpiCommunicator(Waiting):
         self.lone_bytes = sums.lone_bytes
         if is_job:
             add_hook()
-            atexit.register(self._end)
+            at_end(self._end)
 
     def _share_memory(self) -> bool:
         """Whether all ranks are on this machine, which has memory for what they share."""
@@ -119,7 +120,7 @@ class MpiCommunicator(Waiting):
     def finalize(self) -> None:
         """Release the communicator, after all ranks have called this."""
         if self._comm is not None:
-            atexit.unregister(self._end)
+            not_at_end(self._end)
             self.tell("finalize")
             self._here.close()
             self._beside.close()
@@ -279,13 +280,20 @@ def _library() -> Any:
     """mpi4py, once it has found an MPI."""
     # Else Open MPI tells for each window that it lacks a network which nobody has asked for.
     os.environ.setdefault("OMPI_MCA_opal_common_ucx_verbose", "-1")
+    is_new = "mpi4py.MPI" not in sys.modules
+    if is_new:
+        # It takes leave of MPI in forked children as well, which the other ranks do not survive.
+        need("mpi4py", "mpi", "create_communicator('mpi')").rc.finalize = False
     try:
-        return need("mpi4py.MPI", "mpi", "create_communicator('mpi')")
+        found = need("mpi4py.MPI", "mpi", "create_communicator('mpi')")
     except RuntimeError as error:
         raise ImportError(
             f"create_communicator('mpi') found mpi4py but no MPI: {error}. Install one, as with "
             "`pip install mpich`, or `pip install 'plugrad[mpi]'`; 'local' needs none."
         ) from error
+    if is_new:
+        at_end(lambda: found.Is_finalized() or found.Finalize())
+    return found
 
 
 mpi = naive = flat = non_cuda_aware = MpiCommunicator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ import numpy as np
 
 from core.errors import CommunicatorError
 from core.training import Communicator
+from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.messages import WAITING, under_way
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
@@ -66,8 +66,8 @@ class Waiting(Communicator):
                     self._tell_waiting(on[0])
                 self._refuse_standstill(what, on)
             if waited > self.time_limit:
-                atexit.unregister(self._end)
-                atexit.register(self._abort)  # which would wait for ever
+                not_at_end(self._end)
+                at_end(self._abort)  # which would wait for ever
                 raise CommunicatorError(
                     f"{what}: {self.where} has waited {waited:.0f} seconds for another rank, "
                     f"which is the time limit. Did all ranks call it? A longer limit is set by "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import socket
@@ -15,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from plugins.communicators import watcher
+from plugins.communicators.at_end import at_end
 
 _connection: socket.socket | None = None
 
@@ -40,7 +40,7 @@ def be_watched(name: str, within: Any) -> None:
         else:
             _connection = connection
             os.register_at_fork(after_in_child=connection.close)
-            atexit.register(leave)
+            at_end(leave)
             threading.Thread(target=_listen, args=(connection,), daemon=True).start()
     within.Barrier()
     if first and path is not None:
@@ -59,7 +59,7 @@ def _start(count: int) -> str | None:
     except OSError:
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    atexit.register(_forget, process)
+    at_end(lambda: _forget(process))
     return path if process.stdout is not None and process.stdout.readline() else None
 
 

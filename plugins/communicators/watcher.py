@@ -5,6 +5,9 @@ connection breaks before that was killed, or has crashed: it is told, with the t
 are asked to end the job; those that do not are ended. Launchers end ranks as well, and name
 processes at best.
 
+Where a job does not come to its end, files remain of the memory that its ranks have shared by
+MPICH; these are removed.
+
 It imports the standard library alone, and has a session of its own, so that what ends the ranks
 does not end it.
 """
@@ -22,6 +25,9 @@ from contextlib import suppress
 LEAVING, ENDING = b".", b"!"
 """What a rank says last: at the end of its program, and where it ends the job, having told why."""
 
+_MPICH = "/dev/shm/mpich_shm_"
+"""How the names of its files begin."""
+
 _COMING, _GOING, _NEWS = 60.0, 5.0, 0.1
 """Seconds for all ranks to come, for the others to go after one is lost, and to hear of one that
 was lost before another rank has told an error and is about to end the job."""
@@ -33,13 +39,14 @@ def watch(server: socket.socket, count: int) -> None:
     selector.register(server, selectors.EVENT_READ)
     said: dict[socket.socket, bytes] = {}  # process, name, and what came last
     until, is_lost, is_ending = time.monotonic() + _COMING, False, False
+    shared: set[str] = set()
     while said or count:
         left = None if until == float("inf") else max(0.0, until - time.monotonic())
         ready = selector.select(left)
         if not ready and is_lost:
             break
         if not ready and is_ending:
-            return  # what follows is no news
+            break  # what follows is no news
         if not ready:  # those that have not come by now do not
             count, until = 0, float("inf")
         lost = []
@@ -55,6 +62,7 @@ def watch(server: socket.socket, count: int) -> None:
             with suppress(OSError):
                 said[connection] += (news := connection.recv(1000))
                 if news and news[-1:] not in (LEAVING, ENDING):
+                    shared |= _shared_by(news)
                     continue
             selector.unregister(connection)
             words = said.pop(connection)
@@ -65,9 +73,23 @@ def watch(server: socket.socket, count: int) -> None:
         if lost and not is_lost:
             is_lost, count, until = True, 0, time.monotonic() + _GOING
             _tell(lost, [*said])
-    for words in said.values():
-        with suppress(OSError, ValueError):
-            os.kill(int(words.split()[0]), signal.SIGKILL)
+            shared = shared.union(*map(_shared_by, said.values()))
+    if is_lost:
+        for words in said.values():
+            with suppress(OSError, ValueError):
+                os.kill(int(words.split()[0]), signal.SIGKILL)
+    if is_lost or is_ending:
+        for path in shared:
+            with suppress(OSError):
+                os.unlink(path)  # who still has it in memory keeps that
+
+
+def _shared_by(words: bytes) -> set[str]:
+    """The files by which MPICH lets a rank share memory, which it removes at the end of a job."""
+    with suppress(OSError, ValueError, IndexError):
+        with open(f"/proc/{int(words.split()[0])}/maps") as file:
+            return {line.split()[5] for line in file if f" {_MPICH}" in line}
+    return set()
 
 
 def _tell(lost: list[bytes], others: list[socket.socket]) -> None:

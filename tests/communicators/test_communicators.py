@@ -1,5 +1,6 @@
 """Communicators, proved by real processes."""
 
+import os
 import re
 import socket
 import subprocess
@@ -37,6 +38,11 @@ def test_arrays_of_other_libraries(default_ranks, name):
 
 def test_ranks_help_each_other_while_they_wait_for_something_else(ranks):
     assert "helped 3" in ranks.run(3, "waits")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_forked_children_end_without_taking_leave_for_their_ranks(ranks, count):
+    assert f"forked {count}" in ranks.run(count, "forks")
 
 
 def test_windows_are_of_whole_lines():
@@ -77,6 +83,11 @@ def test_a_fault_of_one_rank_ends_all(ranks, fault, told):
         assert re.search(lost, said)
     else:
         assert "without a word" not in said
+    shared = re.search("shares:(.*)", said)[1].split()
+    until = time.monotonic() + 10
+    while any(map(os.path.exists, shared)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not any(map(os.path.exists, shared)), "what the ranks shared remains"
 
 
 def test_a_killed_rank_ends_all_where_the_launcher_would_not(default_ranks):
