@@ -86,10 +86,11 @@ def watch(server: socket.socket, count: int) -> None:
 
 def _shared_by(words: bytes) -> set[str]:
     """The files by which MPICH lets a rank share memory, which it removes at the end of a job."""
-    with suppress(OSError, ValueError, IndexError):
+    try:
         with open(f"/proc/{int(words.split()[0])}/maps") as file:
             return {line.split()[5] for line in file if f" {_MPICH}" in line}
-    return set()
+    except (OSError, ValueError, IndexError):  # it is gone, or this is not Linux
+        return set()
 
 
 def _tell(lost: list[bytes], others: list[socket.socket]) -> None:

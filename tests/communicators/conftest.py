@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
+MACHINES = Path(__file__).with_name("machines.py")
 
 # MPICH and Open MPI cannot be in one environment. The Python of another one, in which the same
 # packages are found, may be named here; .ci/run makes one.
@@ -97,3 +99,52 @@ def default_ranks():
     if reason:
         pytest.skip(reason)
     return Ranks(PYTHONS["mpi"])
+
+
+@cache
+def impossible() -> str:
+    """Why there can be no machines in this one; empty where there can."""
+    try:
+        done = subprocess.run([sys.executable, MACHINES, "true"], capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    return "" if done.returncode == 0 else done.stderr.strip() or "namespaces cannot be made here"
+
+
+class RanksOfMachines(Ranks):
+    """Runs programs on two machines, by the file of hosts that docs/communicators.md shows."""
+
+    names = "machine-a", "machine-b"
+
+    def __init__(self, python, folder, counts):
+        super().__init__(python)
+        self.hosts, self.counts = folder / "hosts", counts
+
+    def is_hydra(self):
+        told = subprocess.run([starter(self.python), "--version"], capture_output=True, text=True)
+        return "HYDRA" in told.stdout
+
+    def launcher(self, count):
+        form, option = ("{}:{}", "-f") if self.is_hydra() else ("{} slots={}", "--hostfile")
+        lines = [form.format(*each) for each in zip(self.names, self.counts, strict=True)]
+        self.hosts.write_text("\n".join(lines) + "\n")
+        mpiexec = [str(starter(self.python)), option, str(self.hosts), "-n", str(count)]
+        return [sys.executable, str(MACHINES), *mpiexec, self.python]
+
+    def environment(self):
+        ssh = str(MACHINES.with_suffix(".sh"))
+        found = super().environment()
+        found.pop("PRTE_MCA_rmaps_default_mapping_policy")  # by which all are on the first
+        return {
+            **found, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": ssh,
+            "PRTE_MCA_plm_ssh_agent": ssh,
+        }  # fmt: skip
+
+
+@pytest.fixture(params=PYTHONS)
+def machines(request, tmp_path):
+    """A way to start so many ranks on each of two machines."""
+    reason = missing(PYTHONS[request.param]) or impossible()
+    if reason:
+        pytest.skip(reason)
+    return lambda *counts: RanksOfMachines(PYTHONS[request.param], tmp_path, counts)
