@@ -9,6 +9,8 @@ class Gone(AttributeError):
     """A name that is gone; the message says what to write instead."""
 
 
+_CUDNN = "Functions call cuDNN themselves where plugrad's extra cudnn is installed."
+
 MODULES: tuple[tuple[str, str], ...] = (
     ("chainer.exporters*", "Write the model with core.export.onnx, which Caffe's successors read."),
     ("chainer.utils.conv_nd_kernel", "Write a kernel with chainer.backends.cuda.elementwise."),
@@ -17,8 +19,8 @@ MODULES: tuple[tuple[str, str], ...] = (
         "Write a kernel with chainer.backends.cuda.elementwise.",
     ),
     ("chainer.cuda_fusion", "Use chainer.backends.cuda.fuse."),
-    ("chainer.cudnn*", "No backend uses cuDNN."),
-    ("chainer.functions.cudnn*", "No backend uses cuDNN."),
+    ("chainer.cudnn*", _CUDNN),
+    ("chainer.functions.cudnn*", _CUDNN),
 )
 """Modules of which nothing is here: patterns -> the sentence that says what to do."""
 
@@ -29,11 +31,11 @@ _OPERATION = (
 _BASE = "It is a base of Chainer's own links; derive from a link or from chainer.Chain."
 
 NAMES: tuple[tuple[str, str], ...] = (
-    ("*.cudnn", "No backend uses cuDNN."),
-    ("*.libcudnn", "No backend uses cuDNN."),
-    ("*cudnn_dropout_states*", "No backend uses cuDNN."),
-    ("*.n_step_lstm.Dropout*States", "No backend uses cuDNN."),
-    ("*CUDNN*", "No backend uses cuDNN, and arrays have one layout: leave it out."),
+    ("*.cudnn", _CUDNN),
+    ("*.libcudnn", _CUDNN),
+    ("*cudnn_dropout_states*", _CUDNN),
+    ("*.n_step_lstm.Dropout*States", _CUDNN),
+    ("*CUDNN*", f"{_CUDNN} Layouts are found by them too: leave it out."),
     ("chainer.memory_layouts.*", "Arrays have one layout: leave it out."),
     ("*.DaliIterator", "Use chainer.iterators.MultiprocessIterator."),
     ("chainer.exporters.caffe.export", "Use core.export.onnx."),

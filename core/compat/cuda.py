@@ -18,7 +18,7 @@ from core.errors import BackendUnavailable
 from core.registry.configuration import config
 from core.registry.public import listing
 
-__dir__ = listing(__name__)
+__dir__ = listing(__name__, ["available", "cudnn_enabled", "ndarray"])
 
 if TYPE_CHECKING:
     from core.arrays.backend import Array
@@ -64,6 +64,11 @@ def __getattr__(name: str) -> Any:
         return _cupy().get_default_memory_pool()
     if name == "pinned_memory_pool":
         return _cupy().get_default_pinned_memory_pool()
+    if name in ("cudnn", "libcudnn"):
+        raise AttributeError(
+            f"core.cuda has no {name!r}, since CuPy 14 has none: operations call cuDNN themselves, "
+            "as config.use_cudnn says. Ask core.cuda.should_use_cudnn('>=auto') whether they do."
+        )
     raise AttributeError(f"module 'core.cuda' has no attribute {name!r}")
 
 

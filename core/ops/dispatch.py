@@ -57,40 +57,39 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     return plan
 
 
-def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
+def _plan(cls: Any, specs: list[Spec]) -> Plan:
     backend = specs[0].backend
-    compute = _with_kernel(cls, backend, prod(specs[0].shape))
+    kernel = _kernel(cls, backend, prod(specs[0].shape))
+    compute: Compute = cls.compute if kernel is None else unless_declined(kernel, cls.compute)
     result = None
     if cls.keeps_dtype:
         # Its dtype is that of the first input that is not a condition.
         lead = next((spec for spec in specs if spec.kind != "b"), specs[0])
         shape = broadcast_shapes([spec.shape for spec in specs])
         result = intern(backend, shape, lead.dtype, lead.device)
-    wider = widening(cls, specs)
-    if wider is not None:
-        compute = widened(compute, backend, *wider)
-        kernel = backend.kernels.get(cls)
-        if getattr(kernel, "takes_halves", False):  # it sees 16-bit floats as they are
+    wide, narrow, mixed = widening(cls, specs)
+    if wide is not None:
+        compute = widened(compute, backend, wide, narrow)
+        if not mixed and getattr(kernel, "takes_halves", False):  # it sees them as they are
             compute = unless_declined(kernel, compute)
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
-    if cls.declared.differentiable and (broadcasts or wider is not None):
-        form = broadcasts, wider and wider[0]
+    if cls.declared.differentiable and (broadcasts or wide is not None):
+        form = broadcasts, wide, mixed
         compute = with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
     xp = max(specs, key=lambda spec: prod(spec.shape)).xp
-    operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
+    operand = cls.operand if cls._elementwise else None
     if result is not None and result.kind in "biu" and operand is not None:
         compute = whole(compute, operand, result)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     compute = placed(compute, backend.around(specs[0].device))
-    if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
+    if cls._inlined and compute is cls.compute:
         return None, xp, result
     return compute, xp, result
 
 
-def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Compute:
-    compute: Compute = cls.compute  # type: ignore[attr-defined]
+def _kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Any:
     with publishing:
         _planned.setdefault(kernel_key(cls), WeakSet()).add(cls)
         before = _changes
@@ -101,8 +100,7 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Comput
             if _changes == before:
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
-    taken = kernel is not None and size >= getattr(kernel, "least", 0)
-    return unless_declined(kernel, compute) if taken else compute
+    return kernel if size >= getattr(kernel, "least", 0) else None
 
 
 def forget_plans(backend: Backend, key: str | None = None) -> None:

@@ -29,7 +29,7 @@ class GradientWriter(Writer):
     """Writes `raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
 
     def __init__(
-        self, declared: Declaration, arity: int, broadcast: bool = False, wide: str | None = None
+        self, declared: Declaration, arity: int, broadcast: bool, wide: str | None, mixed: bool
     ) -> None:
         scope = {
             "widen": widening.widen,
@@ -43,6 +43,7 @@ class GradientWriter(Writer):
         super().__init__(declared, arity, scope)
         self.broadcast = broadcast
         self.wide = wide
+        self.mixed = mixed
         self.inline = self.cls.inline and not wide
         self.reads_xp = declared.reads_xp or wide is not None
         self.xp = "xp" if self.reads_xp else "None"  # the text for it among a rule's arguments
@@ -82,7 +83,7 @@ class GradientWriter(Writer):
         lines = []
         array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
-            if self.wide and not getattr(kernel, "takes_halves", False):
+            if self.wide and (self.mixed or not getattr(kernel, "takes_halves", False)):
                 continue
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             least = 0 if self.declared.outputs else getattr(kernel, "least", 0)

@@ -24,6 +24,7 @@ from core.ops import dispatch, operands, outputs
 from core.ops.declaration import Declaration
 from core.ops.gradients import GradientWriter
 from core.ops.settings import assigned, named, parameters
+from core.ops.wrappers import Form
 from core.ops.writer import Writer
 from core.registry.configuration import current_state
 from core.registry.once import once
@@ -48,13 +49,12 @@ class Variant:
         """`run` with what hooks and debug mode do in between: the slow path."""
         return _Calls(self._declared, self._arity).run(hooked=True)
 
-    def rules(self, broadcast: bool = False, wide: str | None = None) -> tuple[Any, Any]:
+    def rules(self, form: Form = (False, None, False)) -> tuple[Any, Any]:
         """`raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
-        key = broadcast, wide
-        if key not in self._rules:
-            writer = GradientWriter(self._declared, self._arity, broadcast, wide)
-            self._rules[key] = writer.written("raw"), writer.written("var")
-        return self._rules[key]
+        if form not in self._rules:
+            writer = GradientWriter(self._declared, self._arity, *form)
+            self._rules[form] = writer.written("raw"), writer.written("var")
+        return self._rules[form]
 
 
 class _Calls(Writer):

@@ -17,8 +17,8 @@ _HALF = ("float16", "bfloat16")
 _FLOATS = (*_HALF, "float32", "float64")
 
 
-def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | None:
-    """In which dtype floats are computed, and to which the result is rounded; None for their own.
+def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str | None, Any, bool]:
+    """In which dtype floats are computed, None for their own; that of results; if inputs differ.
 
     Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
     bfloat16 always: NumPy does not know it, and makes float32 or float64 of it and a Python number.
@@ -26,11 +26,11 @@ def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | No
     floats = {spec.name for spec in specs if spec.name in _FLOATS}
     if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
         wide = "float64" if "float64" in floats else "float32"
-        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
+        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype, True
     if not cls.wide and not (cls.keeps_dtype and "bfloat16" in floats):
-        return None
+        return None, None, False
     half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
-    return None if half is None else ("float32", half)
+    return None if half is None else "float32", half, False
 
 
 def widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:

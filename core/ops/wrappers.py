@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
 
 Compute = Callable[..., Any]
+# Of gradients: whether inputs broadcast, in which dtype they are computed, if not in their own,
+# and whether the dtypes of inputs differ.
+Form = tuple[bool, str | None, bool]
 
 
 def unless_declined(kernel: Compute, compute: Compute) -> Compute:
@@ -26,17 +29,17 @@ def unless_declined(kernel: Compute, compute: Compute) -> Compute:
 
 
 def with_rules(
-    compute: Compute, cls: type[FunctionNode], arity: int, form: tuple[bool, Any], shapes: Any
+    compute: Compute, cls: type[FunctionNode], arity: int, form: Form, shapes: Any
 ) -> Compute:
     """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
 
     `shapes` are those of inputs that broadcast, to which their gradients are summed back.
     """
-    planned = cls.variant(arity).rules(*form)
+    planned = cls.variant(arity).rules(form)
 
     def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         # Calls with fewer or more inputs share the plan where all have one spec.
-        raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
+        raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(form)
         f.shapes = shapes
         f._rules = f._rules[0], raw, var
         return compute(f, xp, *arrays)

@@ -267,6 +267,8 @@ def _draws(b: Backend) -> None:
     _demand(abs(uniform.mean() - 2.5) < 0.05, "uniform is even")
     coins = b.to_host(r.bernoulli(0.3, shape))
     _demand(coins.dtype == bool and abs(coins.mean() - 0.3) < 0.06, "bernoulli has its rate")
+    sure = [b.to_host(r.bernoulli(rate, (9,))).all() for rate in (1, 0)]
+    _demand(sure == [True, False], "bernoulli takes rates of 0 and 1, as whole numbers too")
     _demand(sorted(b.to_host(r.permutation(9)).tolist()) == list(range(9)), "permutation permutes")
     whole = b.to_host(r.integers(-2, 3, shape))
     _demand(set(whole.ravel().tolist()) == {-2, -1, 0, 1, 2}, "integers fill their range")

@@ -28,6 +28,7 @@ EXAMPLES = TESTS.parent / "examples"
 WHOLE = bool(os.environ.get("PLUGRAD_WHOLE_SWEEP"))
 CASES = {"torch": 2, "unchanging": 1, "jax": 1}
 NEEDED = {"torch": ("torch", "array_api_compat"), "jax": ("jax",)}
+pytestmark = [pytest.mark.timeout(0)] * WHOLE  # JAX compiles for minutes
 SECTIONS = {"compute": "kernels", "gradient": "gradient_kernels", "update_all": None}
 
 

@@ -89,3 +89,67 @@ def test_a_plan_serves_calls_with_any_number_of_inputs():
         for variable, value in zip(variables, expected, strict=True):
             assert variable.grad.dtype == "float16"
             np.testing.assert_array_equal(variable.grad, np.full(2, value))
+
+
+class Scaled(FunctionNode):
+    """A sum of squares times numbers that may have another dtype."""
+
+    wide = True
+    domain = core.Domain("(n),(n)->()", x=core.real(-2, 2), w=core.real(-2, 2, mixed=True))
+
+    def compute(self, xp, x, w):
+        return xp.sum(x * x * w)
+
+    def gradient(self, xp, g, x, w):
+        return 2 * x * w * g, x * x * g
+
+
+SIZES = (9, 10, 11)
+
+
+@pytest.mark.parametrize("declines", (False, True))
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("other", (np.float16, ml_dtypes.bfloat16, np.float32, np.float64))
+def test_kernels_that_take_halves_see_them_where_all_are_alike(half, other, declines):
+    """And no fewer of them than they ask for; otherwise the formula gets what is widened."""
+    seen = []
+
+    def kernel(f, xp, x, w):
+        seen.append((x.size, str(x.dtype), str(w.dtype)))
+        return NotImplemented if declines else xp.sum(x * x * w)
+
+    def gradient(f, g, needs_grad):
+        x, w = (source.data for source in f._sources)
+        seen.append((str(g.dtype), str(x.dtype), str(w.dtype)))
+        return NotImplemented if declines else (2 * x * w * g, x * x * g)
+
+    for each in (kernel, gradient):
+        each.takes_halves = True
+    kernel.least = 10
+    home = core.backend.host()
+    home.kernels[Scaled], home.gradient_kernels[Scaled] = kernel, gradient
+    try:
+        for size in SIZES:
+            x, w = (core.Variable(np.full(size, 0.5, dtype)) for dtype in (half, other))
+            y = Scaled.call(x, w)
+            y.backward()
+            assert float(y.array) == size / 8
+            for v, expected in ((x, 0.5), (w, 0.25)):
+                assert v.grad.dtype == v.dtype
+                np.testing.assert_array_equal(v.grad.astype("d"), np.full(size, expected))
+    finally:
+        del home.kernels[Scaled], home.gradient_kernels[Scaled]
+    name, wide = str(np.dtype(half)), "float64" if other is np.float64 else "float32"
+    widened = [(size, wide, wide) for size in SIZES if size >= 10]
+    if half is not other:
+        assert seen == widened
+    elif declines:
+        assert seen == [
+            each
+            for size in SIZES
+            for each in [(size, name, name), (size, wide, wide)] * (size >= 10) + [(name,) * 3]
+        ]
+    else:
+        assert seen == [
+            each for size in SIZES for each in [(size, name, name)] * (size >= 10) + [(name,) * 3]
+        ]

@@ -68,6 +68,20 @@ def test_a_broken_backend_is_found_out(monkeypatch, method, fault, message):
     assert "of 12, of backend 'broken'; " in caught.value.__notes__[-1]
 
 
+def test_rates_that_are_whole_numbers_are_asked_for(monkeypatch):
+    draws = type(backend.get("numpy").random)
+    drawn = draws.bernoulli
+
+    def bernoulli(self, p, *args, **kwargs):
+        assert isinstance(p, float), "a floating dtype is wanted"
+        return drawn(self, p, *args, **kwargs)
+
+    monkeypatch.setattr(draws, "bernoulli", bernoulli)
+    with pytest.raises(AssertionError, match="a floating dtype is wanted") as caught:
+        check_backend("numpy")
+    assert "random numbers" in caught.value.__notes__[-1]
+
+
 def test_the_page_tells_what_is_asked_for():
     page = (Path(__file__).parents[2] / "docs" / "backends.md").read_text(encoding="utf-8")
     told = "\n".join([f"{number}. {text}" for number, text in enumerate(demands(), 1)])

@@ -53,7 +53,7 @@ class JaxRandom(Random):
 
     def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Any:
         """Truth values, True with probability `p`."""
-        return self._placed(jax.random.bernoulli(self._key(), p, shape), device)
+        return self._placed(jax.random.bernoulli(self._key(), float(p), shape), device)
 
     def permutation(self, n: int, *, device: Any = None) -> Any:
         """The integers 0 to n - 1 in random order."""

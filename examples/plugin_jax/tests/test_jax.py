@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from core.testing import check_backend, check_link, check_op, check_optimizer
 
 jax = pytest.importorskip("jax", reason="the backend of JAX needs JAX")
 B = core.backend.get("jax")
+DIGITS = Path(__file__).parents[2] / "digits" / "train_digits.py"
 
 
 def test_what_the_core_asks_of_a_backend():
@@ -136,6 +138,24 @@ def test_a_model_learns_what_it_learns_with_numpy():
         core.seed(None)
     np.testing.assert_allclose(losses["jax"], losses["numpy"], rtol=1e-3)
     assert losses["jax"][-1] < losses["jax"][0] / 2
+
+
+def digits(out, *options):
+    """Train the example of digits in a process of its own, up to the second epoch."""
+    command = [sys.executable, str(DIGITS), "--backend", "jax", "--epoch", "2", "--out", str(out)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=out.parent)
+    assert done.returncode == 0, done.stderr
+    return sorted(out.glob("snapshot_iter_*"), key=lambda path: int(path.name.rpartition("_")[2]))
+
+
+@pytest.mark.skipif(not DIGITS.exists(), reason="the example of digits is not beside this one")
+def test_digits_are_learnt_and_a_run_that_is_resumed_repeats_its_bits(tmp_path):
+    first, last = digits(tmp_path / "whole", "--check", "85")
+    (again,) = digits(tmp_path / "resumed", "--resume", str(first))
+    with np.load(last) as whole, np.load(again) as resumed:
+        names = [name for name in whole.files if "/model:main/" in name]
+        assert len(names) == 8
+        assert all(np.array_equal(whole[name], resumed[name]) for name in names)
 
 
 def captured(capture):
