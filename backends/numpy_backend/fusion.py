@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend import parallel
+from backends.numpy_backend import parallel, sequences
 from backends.numpy_backend.kernels.fused_loops import loop_of
 from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
-from core.tracing import Group, LoopFuser, Planned, Value
+from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
 CALL = 1024  # elements that NumPy computes in the time of a call
@@ -33,6 +33,14 @@ class CompiledLoops(LoopFuser):
             return None
         return _Call(group, self).function()
 
+    def calls(self, equation: Equation) -> bool:
+        """Whether an equation is the call of a loop in one part, or a product of small matrices."""
+        return sequences.calls(equation)
+
+    def sequence(self, whole: Recorded, otherwise: sequences.Run) -> sequences.Run:
+        """One call of machine code for all loops and products."""
+        return sequences.Sequence(whole, otherwise)
+
 
 class _Call(Planned):
     """How the loop of a group is called: the plan, and arrays and numbers for it."""
@@ -40,23 +48,31 @@ class _Call(Planned):
     def __init__(self, group: Group, fuser: LoopFuser) -> None:
         super().__init__(group, fuser)
         self._kept_dtypes = [np.dtype(self.plan.dtype(v)) for v in self.plan.kept()]
+        serial = group.rows == 1 and max(self.plan.stages()) > 0
+        self.in_one_part = serial or group.rows * group.columns < 2 * LEAST
         self.loop = loop_of(self.plan)
         self.loop.at(np.dtype("float64"))
+
+    def arguments(self, read: list[Any], written: list[Any]) -> tuple[Any, ...]:
+        """Those of the loop in one part, for flat arrays; sums are to be filled before."""
+        numbers, group = np.array(self.numbers, "float64"), self.group
+        sizes = group.columns, 0, group.rows, 0, group.columns
+        return (*read, *written, *self._kept(), numbers, *sizes)
 
     # ------------------------------------------------------------------ calling
 
     def function(self) -> Callable[..., tuple[Any, ...]]:
         """What computes the group of arrays of its inputs: in threads where these are large."""
         alone = self._alone()
-        group = self.group
-        serial = group.rows == 1 and max(self.plan.stages()) > 0
-        if serial or group.rows * group.columns < 2 * LEAST:
+        alone.planned = self  # type: ignore[attr-defined]
+        if self.in_one_part:
             return alone
 
         def run(*arrays: Any) -> tuple[Any, ...]:
             edges = self._edges()
             return alone(*arrays) if len(edges) == 2 else self._in_parts(edges, arrays)
 
+        run.planned = self  # type: ignore[attr-defined]
         return run
 
     def _edges(self) -> list[int]:

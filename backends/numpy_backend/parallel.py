@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
@@ -145,6 +146,19 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
         each(function, [(*args, i, j) for i, j in pairwise(bounds(size, least))], small=small)
 
 
+_noted = threading.local()
+
+
+@contextmanager
+def noted() -> Iterator[list[tuple[Any, ...]]]:
+    """Within the block, what this thread gives to `share` is put into the list."""
+    _noted.calls = []
+    try:
+        yield _noted.calls
+    finally:
+        _noted.calls = None
+
+
 def share(
     loop: Any,
     arguments: tuple[Any, ...],
@@ -153,6 +167,9 @@ def share(
     small: bool = False,
 ) -> None:
     """Call a compiled loop, whose last arguments are 0 and a size, for so many parts of it."""
+    notes = getattr(_noted, "calls", None)
+    if notes is not None:
+        notes.append((loop, arguments, parts, threads, small))
     workers = min(threads or num_threads(), parts) - 1 if parts > 1 else 0
     if workers < 1:
         loop(*arguments)

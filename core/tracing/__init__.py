@@ -27,6 +27,7 @@ from core.tracing.plan import Plan as Plan
 from core.tracing.plan import Slot as Slot
 from core.tracing.plan import Step as Step
 from core.tracing.program import Program as Program
+from core.tracing.recorded import Recorded as Recorded
 from core.tracing.tape import Applied as Applied
 from core.tracing.tracing import trace as trace
 from core.tracing.tracing import unabridged as unabridged
@@ -47,6 +48,7 @@ __all__ = [
     "Plan",
     "Planned",
     "Program",
+    "Recorded",
     "Recorder",
     "Slot",
     "Step",

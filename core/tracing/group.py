@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from core.tracing.equation import Equation, Value
+
+if TYPE_CHECKING:
+    from core.tracing.recorded import Recorded
+
+
+SEQUENCE = "sequence"
+"""What the call of several equations one after the other is called."""
 
 
 class Extent(NamedTuple):
@@ -66,6 +73,23 @@ class Fuser(Protocol):
 
     def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
         """The function of arrays that computes a group; None where it is not worth while."""
+
+
+@runtime_checkable
+class Sequencer(Protocol):
+    """A fuser that computes several equations one after the other in one call."""
+
+    def calls(self, equation: Equation) -> bool:
+        """Whether an equation can be in a sequence, and is not so large that it is no use."""
+
+    def sequence(
+        self, whole: Recorded, otherwise: Callable[..., tuple[Any, ...]]
+    ) -> Callable[..., tuple[Any, ...]]:
+        """The function of the arrays of its inputs that computes a sequence, with new results.
+
+        `whole` has equations for which `calls` holds, and views between them. `otherwise` computes
+        the same, for arrays that do not lie as they are to.
+        """
 
 
 def reduced_axes(equation: Equation) -> set[int]:

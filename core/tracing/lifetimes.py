@@ -11,7 +11,7 @@ from collections import defaultdict
 
 from core.arrays.backend import Backend
 from core.tracing.equation import Equation, Value
-from core.tracing.group import Group
+from core.tracing.group import SEQUENCE, Group
 from core.tracing.recorded import Recorded
 
 
@@ -122,7 +122,7 @@ _MAKES = frozenset(
 def _makes(equation: Equation, backend: Backend) -> bool:
     """Whether its result is known to lie in memory that nobody else shows."""
     call = equation.call
-    if isinstance(call.function, Group):
+    if isinstance(call.function, Group) or call.name == SEQUENCE:
         return True
     if call.kind in ("change", "random"):
         return bool(equation.outputs)

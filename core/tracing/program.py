@@ -13,6 +13,7 @@ from core.tracing.execution import compiled
 from core.tracing.group import Group
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
+from core.tracing.sequences import in_sequences
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
 from core.tracing.text import Writer, spec_text
 
@@ -56,7 +57,7 @@ class Program(Recorded):
         for place, array in zip(self.places, read, strict=True):
             self._check(place.name, array, place.value)
         if self._run is None:
-            self._run = compiled(self)
+            self._run = compiled(in_sequences(self))
         results = self._run(*given, *read)
         count = len(self.outputs)
         outputs = [self.backend.asarray(y) for y in results[:count]]

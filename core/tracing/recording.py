@@ -26,6 +26,7 @@ from core.tracing.leaving import PLAIN, stands_for
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.program import Program
+from core.tracing.sequences import in_sequences
 from core.tracing.staging import staged
 from core.tracing.structure import Leaf, builder
 
@@ -195,7 +196,7 @@ class Recording(Signature):
         backend = self.program.backend
         try:
             program = staged(self.program)
-            run = compiled(program, live=True)
+            run = compiled(in_sequences(program), live=True)
             results = run(*arrays)
         except Exception as error:
             moved = counts != [optimizer.t for optimizer, _ in self._optimizers]

@@ -63,7 +63,7 @@ def test_callers_of_several_threads_get_their_own_results() -> None:
 def test_whoever_interrupts_the_packing_has_parts_of_its_own() -> None:
     summed([500], 1, 2)
     p, g = np.zeros(SIZE, "f"), np.ones(SIZE, "f")
-    pack = _sgd._packer(p.dtype)
+    pack = _sgd.packer(p.dtype)
 
     def interrupted(*part: Any) -> None:  # as by a signal's handler
         pack(*part)

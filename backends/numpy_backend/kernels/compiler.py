@@ -127,7 +127,7 @@ class Compiled:
         if lead is None:
             lead = self._lead = self._leading()
         found = self._packers
-        packers = [found.get(d := part[lead].dtype) or self._packer(d) for part in parts]
+        packers = [found.get(d := part[lead].dtype) or self.packer(d) for part in parts]
         team.run(packers, parts, helpers, small)
 
     def shared(self, arguments: tuple[Any, ...], count: int, helpers: int, small: bool) -> None:
@@ -138,10 +138,10 @@ class Compiled:
         if lead is None:
             lead = self._lead = self._leading()
         dtype = arguments[lead].dtype
-        pack = self._packers.get(dtype) or self._packer(dtype)
+        pack = self._packers.get(dtype) or self.packer(dtype)
         team.share(pack, arguments, count, helpers, small)
 
-    def _packer(self, dtype: np.dtype[Any]) -> Any:
+    def packer(self, dtype: np.dtype[Any]) -> Any:
         """What puts arguments for one dtype where other threads find them."""
         from backends.numpy_backend.kernels import packing
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend.kernels.compiler import compiled
+from backends.numpy_backend.kernels.compiler import Indices, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
@@ -33,6 +33,8 @@ WAKE, WAIT, WAITING, DOOR, STOP = range(32, 37)
 FIRST, EACH, ASLEEP, LOCK = 40, 8, 0, 1  # of each helper: whether it sleeps, and on what
 MOST = 256  # helpers
 STRIDE = 2048  # bytes of what is packed
+FIELDS = 5  # numbers of a call that is made in order: address, step, count, helpers, small
+HEAD = object.__basicsize__  # bytes of an array's object before the address of its elements
 LOOKING = 1_000_000  # nanoseconds without a part after which a thread sleeps
 IN_VAIN = 200_000  # nanoseconds after which whoever waits for a part sleeps
 SOME, MANY = 16, 256  # jobs, of which small ones are not shared after one was waited for in vain
@@ -172,6 +174,34 @@ def publish(shared: int, parts: int, step: int, count: int, helpers: int, small:
     _publish(shared, parts, step, count, helpers, small)
 
 
+@emitted
+def _alone(e: Emitter, packed: Any) -> None:
+    _run(e, packed, e.number(0), e.number(0))
+
+
+@emitted
+def _point(e: Emitter, place: Any, array: Any, beyond: Any) -> None:
+    """Write the address of an array's elements, which its object has behind its head."""
+    [address] = e.numbers(e.pointer(array + HEAD), 1)
+    e.write((address + beyond).value, e.pointer(place))
+
+
+@compiled
+def in_order(shared: int, calls: Indices, moves: Indices, arrays: Indices) -> None:
+    """Make calls that are packed, one after the other: of each what `publish` takes.
+
+    Before, put the addresses of arrays where the calls have them: moves are of a place, the number
+    of an array, and how many bytes behind its first element.
+    """
+    for i in range(0, moves.size, 3):
+        _point(moves[i], arrays[moves[i + 1]], moves[i + 2])
+    for i in range(0, calls.size, FIELDS):
+        if calls[i + 3]:
+            _publish(shared, calls[i], calls[i + 1], calls[i + 2], calls[i + 3], calls[i + 4])
+        else:
+            _alone(calls[i])
+
+
 class Team:
     """Threads that help to compute parts."""
 
@@ -183,7 +213,8 @@ class Team:
         )
         self._shared = memory + -memory % 64
         self._numbers = (ctypes.c_int64 * size).from_address(self._shared)
-        self._help, self._publish = (loop.at(np.dtype("f")) for loop in (help_others, publish))
+        loops = help_others, publish, in_order
+        self._help, self._publish, self._in_order = (loop.at(np.dtype("f")) for loop in loops)
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._allocate = _python("PyThread_allocate_lock", ctypes.c_void_p)
@@ -206,6 +237,16 @@ class Team:
 
     def run(self, parts: int, step: int, count: int, helpers: int, small: bool) -> None:
         """Compute parts that are packed in memory from an address on, so many bytes apart."""
+        helpers = self._ready(helpers)
+        self._publish(self._shared, parts, step, count, helpers, small)
+
+    def run_in_order(self, calls: Any, moves: Any, arrays: list[Any], helpers: int) -> None:
+        """Make calls one after the other, as `in_order` does, with so many helpers at most."""
+        self._ready(helpers)
+        self._in_order(self._shared, calls, moves, np.array([*map(id, arrays)]))
+
+    def _ready(self, helpers: int) -> int:
+        """How many of so many helpers there can be, which are started."""
         if len(self._threads) < helpers:
             helpers = min(helpers, MOST)
             if self._lock.acquire(blocking=False):  # else somebody starts them already
@@ -213,7 +254,7 @@ class Team:
                     self._start(helpers)
                 finally:
                     self._lock.release()
-        self._publish(self._shared, parts, step, count, helpers, small)
+        return helpers
 
     def _closed(self) -> Any:
         """A lock that is taken: who takes it sleeps until somebody else leaves it."""
@@ -280,6 +321,17 @@ def share(pack: Any, arguments: tuple[Any, ...], count: int, helpers: int, small
     pack(*arguments, count, room[0])
     team.run(room[0], 0, count, helpers, small)
     _own.room = room
+
+
+def run_in_order(calls: Any, moves: Any, arrays: list[Any], helpers: int) -> None:
+    """Make calls of what has been packed, one after the other, with these arrays."""
+    (_team or _make()).run_in_order(calls, moves, arrays, helpers)
+
+
+def points(array: Any) -> bool:
+    """Whether the address of its elements lies where `in_order` reads it."""
+    found = ctypes.c_void_p.from_address(id(array) + HEAD).value
+    return bool(found == array.__array_interface__["data"][0])
 
 
 def _take_room(size: int) -> tuple[int, int, Any]:

@@ -1,0 +1,283 @@
+"""Loops and products one after the other in one call: the bits of calls one by one."""
+
+import gc
+import os
+import threading
+import weakref
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import OutOfRange
+from core.registry.threads import using_threads
+from core.tracing.execution import compiled
+from core.tracing.group import SEQUENCE
+from core.tracing.sequences import in_sequences
+
+pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")
+
+
+@pytest.fixture(autouse=True)
+def worth_while(monkeypatch):
+    """Let small arrays have loops too; without NumPy's own OpenBLAS there are no sequences."""
+    from backends.numpy_backend import blas, fusion
+
+    if blas.gemm(np.dtype("f")) is None:
+        pytest.skip("needs OpenBLAS")
+    monkeypatch.setattr(fusion, "CALL", 0)
+
+
+def sequences(program):
+    return [e.call.function for e in program.equations if e.call.name == SEQUENCE]
+
+
+def packed(program):
+    """Whether each sequence of a program has been made as one call."""
+    return [each._packed is not None for each in sequences(program)]
+
+
+def alike(found, expected):
+    return all(a.tobytes() == b.tobytes() for a, b in zip(found, expected, strict=True))
+
+
+def networks(draw, dtype):
+    """A function of one array, and of weights and biases, with its gradients by hand."""
+    sizes = draw(st.lists(st.integers(2, 24), min_size=3, max_size=5))
+    kinds = draw(st.lists(st.integers(0, 3), min_size=len(sizes), max_size=len(sizes)))
+    random = np.random.default_rng(draw(st.integers(0, 99)))
+    weights = [
+        random.standard_normal((m, n)).astype(dtype) for n, m in zip(sizes, sizes[1:], strict=False)
+    ]
+    biases = [random.standard_normal(w.shape[0]).astype(dtype) for w in weights]
+
+    def function(x, *parameters):
+        count = len(parameters) // 2
+        layers = [x]
+        for W, b, kind in zip(parameters[:count], parameters[count:], kinds, strict=False):
+            y = layers[-1] @ W.T
+            if kind == 0:
+                y += b
+            elif kind == 1:
+                y = np.maximum(y + b, 0) * 2
+            elif kind == 2:
+                y = (y - b) * (y > 0) - np.max(y, axis=1, keepdims=True)
+            layers.append(y)
+        g = layers.pop() * 0.5
+        found = [g]
+        for W, y in zip(parameters[:count][::-1], layers[::-1], strict=True):
+            found += [g.T @ y, np.sum(g, axis=0)]
+            g = (g @ W) * (y > 0)
+        return [*found, g]
+
+    return function, random, sizes[0], [*weights, *biases]
+
+
+@settings(max_examples=8)
+@given(data=st.data(), dtype=st.sampled_from(["f", "d"]), threads=st.integers(1, 3))
+def test_networks_have_the_bits_of_calls_one_by_one(data, dtype, threads):
+    function, random, width, parameters = networks(data.draw, dtype)
+    rows = data.draw(st.integers(2, 150))
+    x = random.standard_normal((rows, width)).astype(dtype)
+    program = core.trace(function, x, *parameters).fused()
+    together = in_sequences(program)
+    assert sequences(together)
+    one_by_one, run = compiled(program), compiled(together)
+    kept = []
+    with using_threads(threads):
+        for _ in range(3):  # each time with arrays that lie elsewhere
+            moved = [
+                random.standard_normal(a.shape).astype(dtype) if a is x else a.copy()
+                for a in (x, *parameters)
+            ]
+            expected, found = one_by_one(*moved), run(*moved)
+            assert alike(found, expected)
+            kept.append((found, [a.copy() for a in found], moved))
+    assert all(packed(together))
+    for found, copies, _ in kept:  # no call writes into what an earlier one has given
+        assert alike(found, copies)
+
+
+@settings(max_examples=20)
+@given(
+    st.tuples(st.integers(1, 300), st.integers(2, 40)),
+    st.sampled_from(["f", "d"]),
+    st.integers(0, 9),
+)
+def test_sums_of_rows_have_numpys_bits(shape, dtype, seed):
+    from backends.numpy_backend.sequences import add_row, sum_rows
+
+    x = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+    total, moved = np.empty(shape[1], dtype), np.empty(shape, dtype)
+    sum_rows(x.ravel(), total)
+    add_row(x.ravel(), total, moved.reshape(-1))
+    assert alike([total, moved], [np.sum(x, axis=0), x + total])
+
+
+def two_layers(x, W, V):
+    return np.maximum(np.maximum(x @ W, 0) * 2 @ V, 0) * 3
+
+
+def prepared(rows=30):
+    random = np.random.default_rng(1)
+    arrays = [random.standard_normal(s).astype("f") for s in ((rows, 20), (20, 40), (40, 20))]
+    program = core.trace(two_layers, *arrays).fused()
+    return program, arrays
+
+
+def test_arrays_that_lie_otherwise_are_computed_one_by_one_and_others_in_one_call_again():
+    program, arrays = prepared()
+    together = in_sequences(program)
+    one_by_one, run = compiled(program), compiled(together)
+    x, W, V = arrays
+    wide, shifted = np.zeros((60, 20), "f"), np.zeros(x.nbytes + 1, np.uint8)
+    wide[::2] = x
+    unaligned = shifted[1:].view("f").reshape(x.shape)
+    unaligned[...] = x
+    for given_x in (x, np.asfortranarray(x), wide[::2], unaligned, x[::-1], np.asfortranarray(x)):
+        assert alike(run(given_x, W, V), one_by_one(given_x, W, V))
+    for _ in range(9):  # more layouts than are taken
+        for given_x in (x, np.asfortranarray(x)):
+            assert alike(run(given_x, W, V), one_by_one(given_x, W, V))
+    assert packed(together) == [True]
+
+
+def test_a_matrix_and_the_same_turned_have_the_product_that_blas_has_for_them():
+    random = np.random.default_rng(1)
+    x, W = (
+        random.standard_normal((50, 30)).astype("f"),
+        random.standard_normal((50, 50)).astype("f"),
+    )
+
+    def function(x, y, W):
+        return np.maximum((x @ y) @ W, 0) * 2
+
+    program = core.trace(function, x, x.T, W).fused()
+    one_by_one, run = compiled(program), compiled(in_sequences(program))
+    for y in (x.T.copy().T.copy().T, x.T, random.standard_normal((50, 30)).astype("f").T, x.T):
+        assert alike(run(x, y, W), one_by_one(x, y, W))
+
+
+def test_nothing_that_is_given_or_found_is_held():
+    program, arrays = prepared()
+    for _ in range(2):
+        x = arrays[0].copy()
+        result = program(x, *arrays[1:])
+        refs = weakref.ref(x), weakref.ref(result)
+        del x, result
+        gc.collect()
+        assert [ref() for ref in refs] == [None, None]
+
+
+def test_another_number_of_threads_has_its_own_parts():
+    random = np.random.default_rng(2)
+    shapes = (128, 300), (300, 200), (200, 100)  # products that are divided
+    arrays = [random.standard_normal(s).astype("f") for s in shapes]
+    program = core.trace(two_layers, *arrays).fused()
+    together = in_sequences(program)
+    one_by_one, run = compiled(program), compiled(together)
+    for threads in (1, 2, 3, 2):
+        with using_threads(threads):
+            assert alike(run(*arrays), one_by_one(*arrays))
+    assert packed(together) == [True]
+
+
+def test_threads_that_run_one_program_at_once_have_its_bits():
+    program, arrays = prepared(rows=200)
+    inputs = [arrays[0] * k for k in range(1, 7)]
+    expected = [program(x, *arrays[1:]) for x in inputs]
+    wrong = []
+
+    def work(k):
+        for _ in range(200):
+            if program(inputs[k], *arrays[1:]).tobytes() != expected[k].tobytes():
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_goes_on():
+    program, arrays = prepared(rows=200)
+    with using_threads(2):
+        expected = program(*arrays).tobytes()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if program(*arrays).tobytes() == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+class Net(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(12, 30), L.Linear(30, 5)
+
+    def forward(self, x):
+        return self.b(F.relu(self.a(x)))
+
+
+def captured(model):
+    optimizer = core.optimizers.MomentumSGD(lr=0.1).setup(model)
+
+    @core.capture(fuse=True)
+    def step(x, t):
+        loss = F.softmax_cross_entropy(model(x), t)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        return loss
+
+    return step
+
+
+def test_captured_steps_go_on_with_parameters_that_moved_and_batches_of_another_size(monkeypatch):
+    random = np.random.default_rng(3)
+    batches = [
+        (random.standard_normal((n, 12)).astype("f"), random.integers(0, 5, n).astype("i"))
+        for n in (40, 40, 40, 40, 24, 24, 24, 24, 40, 40)
+    ]
+
+    def trained():
+        model, random = Net(), np.random.default_rng(1)
+        for parameter in model.params():
+            parameter.array[...] = random.standard_normal(parameter.shape)
+        step = captured(model)
+        for i, batch in enumerate(batches):
+            if i == 8:
+                model.a.W = model.a.W.array + 0.5
+            step(*batch)
+        assert step.replayed == 9
+        return step, [p.array for p in model.params()]
+
+    step, found = trained()
+    assert any([sequences(in_sequences(program)) for program in step.programs])
+    monkeypatch.setattr("core.tracing.recording.in_sequences", lambda program: program)
+    assert alike(found, trained()[1])
+
+
+def test_an_exception_leaves_parameters_as_they_were():
+    random = np.random.default_rng(3)
+    model = Net()
+    step = captured(model)
+    x, t = random.standard_normal((40, 12)).astype("f"), random.integers(0, 5, 40).astype("i")
+    for _ in range(4):
+        step(x, t)
+    before = [p.array.copy() for p in model.params()]
+    with pytest.raises(OutOfRange):
+        step(x, t + 9)
+    assert alike([p.array for p in model.params()], before)
+    step(x, t)
+    assert step.replayed == 4
+    assert not alike([p.array for p in model.params()], before)
