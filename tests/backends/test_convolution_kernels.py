@@ -20,7 +20,12 @@ from hypothesis import strategies as st
 import core
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import convolution as kernels
-from backends.numpy_backend.kernels.compiled import convolution_plans, few_places, winograd
+from backends.numpy_backend.kernels.compiled import (
+    convolution_plans,
+    few_places,
+    winograd,
+    winograd_filters,
+)
 from backends.numpy_backend.kernels.compiled.convolution_plans import axes_of
 from backends.numpy_backend.kernels.emitter import Registers, registers
 from core.arrays.windows import Geometry, window_count
@@ -184,6 +189,20 @@ def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
         compare(case, dtype, "contiguous")
 
 
+@given(st.integers(90, 110), st.integers(25, 40), st.integers(1, 3), st.integers(1, 12))
+def test_three_by_three_in_parts(filters: int, channels: int, images: int, size: int) -> None:
+    """More filters, channels and tiles than are summed at a time."""
+    r = np.random.default_rng(filters)
+    x = r.standard_normal((images, channels, size + 2, 12))
+    y = r.standard_normal((images, filters, size, 10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(winograd_filters, "TILES", 7)
+        found = winograd_filters.filter_gradient(x, y, (0, 0))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+    expected = np.einsum("nfhw,nchwij->fcij", y, windows, optimize=True)
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
 def compare(case: Case, dtype: str, layout: str) -> None:
     r = np.random.default_rng(0)
 
@@ -305,5 +324,7 @@ def test_filters_are_transformed_and_back(count: int, turned: bool, seed: int) -
     expected = G @ (w[:, ::-1, ::-1] if turned else w) @ G.T
     np.testing.assert_allclose(u.T.reshape(-1, 4, 4), expected, atol=1e-12)
     back = np.empty((count, 9))
-    winograd.filters_back(u, back, 0, count)
+    sums = np.zeros((16, count + 2, 3))  # of one channel, with room behind it and the filters
+    sums[:, :count, 0] = u
+    winograd_filters.filters_back(sums, back, 1, 0, count)
     np.testing.assert_allclose(back.reshape(-1, 3, 3), G.T @ expected @ G, atol=1e-12)

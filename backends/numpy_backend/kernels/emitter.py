@@ -258,6 +258,20 @@ class Emitter:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
         return self.builder.shuffle_vector(a, b, mask)
 
+    def transposed(self, lines: list[Any]) -> list[Any]:
+        """As many vectors as they have lanes, turned: the first lane of each, the second, ..."""
+        size = half = len(lines)
+        in_turn = [place for lane in range(size) for place in (lane, size + lane)]
+        while half > 1:
+            half //= 2
+            pairs = list(zip(lines[: size // 2], lines[size // 2 :], strict=True))
+            lines = [
+                self.shuffle(a, b, in_turn[start : start + size])
+                for a, b in pairs
+                for start in (0, size)
+            ]
+        return lines
+
     def lanes_from(self, first: Number) -> Any:
         """A condition for each lane of a full vector: whether it is `first` or a later one."""
         from llvmlite import ir

@@ -15,7 +15,12 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import depthwise, few_places, winograd
+from backends.numpy_backend.kernels.compiled import (
+    depthwise,
+    few_places,
+    winograd,
+    winograd_filters,
+)
 from backends.numpy_backend.kernels.compiled.convolution_loops import (
     convolve,
     correlate,
@@ -124,7 +129,7 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
         return NotImplemented
     g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
     if winograd.suits(g, f.groups, len(y), channels, filters, summed=True):
-        return winograd.filter_gradient(x, y, g.pad)
+        return winograd_filters.filter_gradient(x, y, g.pad)
     if few_places.suits_sums(g, f.groups, len(x), channels):
         return few_places.filter_gradient(g, x, y)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)

@@ -53,6 +53,28 @@ def turn_rows(
 
 
 @emitted
+def turn(
+    e: Emitter,
+    to: Any,
+    t: Any,
+    pitch: Any,
+    x: Any,
+    s: Any,
+    row: Any,
+    rows: Any,
+    columns: Any,
+) -> None:
+    """`to[t + c * pitch + r] = x[s + r * row + c]`, and beyond `rows` anything within a vector."""
+    to, x = e.at(to, t), e.at(x, s)
+    for c, width in pieces(e, columns):
+        with e.loop(rows, width) as r:
+            lines = [(r + i).least(rows - 1) * row + c for i in range(width)]
+            turned = e.transposed([e.load(e.at(x, line), width) for line in lines])
+            for i, line in enumerate(turned):
+                e.store(line, e.at(to, (c + i) * pitch + r))
+
+
+@emitted
 def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
     """`to[t : t + count] = value`."""
     to = e.at(to, t)
@@ -204,6 +226,50 @@ def add_product(
             factors = [e.load(e.at(line_of_b, j * e.lanes)) for j in range(vectors)]
             for line, totals in zip(lines, sums, strict=True):
                 factor = e.broadcast(e.read(e.at(line, d * column)))
+                for total, other in zip(totals, factors, strict=True):
+                    total.set(e.fused(factor, other, total.get()))
+        for along, totals in zip(places, sums, strict=True):
+            for place, total in zip(along, totals, strict=True):
+                e.store(total.get(), place)
+
+    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
+        for case, across in zip(cases, (1, vectors), strict=True):
+            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
+                for half, down in zip(halves, (height // 2, height), strict=True):
+                    with half:
+                        tile(down, across, r, lane)
+
+
+@emitted
+def add_outer(
+    e: Emitter,
+    to: Any,
+    pitch: Any,
+    a: Any,
+    a_pitch: Any,
+    b: Any,
+    b_pitch: Any,
+    rows: Any,
+    depth: Any,
+    lanes: Any,
+) -> None:
+    """`to[r * pitch + l] += sum(a[d * a_pitch + r] * b[d * b_pitch + l])`.
+
+    `lanes` is a multiple of a vector's; beyond `rows`, up to the end of half a tile, is anything.
+    """
+    height, vectors = (12, 2) if e.wide.number == 32 else (6, 2)
+
+    def tile(height: int, vectors: int, r: Number, lane: Number) -> None:
+        places = [
+            [e.at(to, (r + i) * pitch + lane + j * e.lanes) for j in range(vectors)]
+            for i in range(height)
+        ]
+        sums = [[e.variable(e.load(place)) for place in along] for along in places]
+        with e.loop(depth) as d:
+            above, beside = e.at(a, d * a_pitch + r), e.at(b, d * b_pitch + lane)
+            factors = [e.load(e.at(beside, j * e.lanes)) for j in range(vectors)]
+            for i, totals in enumerate(sums):
+                factor = e.broadcast(e.read(e.at(above, i)))
                 for total, other in zip(totals, factors, strict=True):
                     total.set(e.fused(factor, other, total.get()))
         for along, totals in zip(places, sums, strict=True):

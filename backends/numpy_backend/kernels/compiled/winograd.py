@@ -30,10 +30,8 @@ from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, Walk
 from backends.numpy_backend.kernels.compiled.elementary import HALF
 from backends.numpy_backend.kernels.compiled.panels import (
     LANE_BYTES,
-    dots,
     fill,
     product,
-    unweave,
     weave,
 )
 from backends.numpy_backend.kernels.compiler import (
@@ -53,8 +51,6 @@ from core.arrays.windows import Geometry
 TILED_CHANNELS = 16  # of which the sums are, at least
 TILED_PLACES = 256  # for which filters are worth their own transformation
 SUMMED_PLACES = 1024  # the same of sums over places, which are transformed back
-TILED_BYTES = 1536  # of the lanes that are summed at once for the filters' gradient
-TILED_CHUNK = 24  # channels of which these panels are
 PLACES = 16  # of a tile
 APART = 16  # elements between the transformed filters for a place and those for the next
 LEAST_FILTERS = 4096  # in one channel each: of a part that is transformed
@@ -67,13 +63,6 @@ def _spread_three(a: Any, b: Any, c: Any) -> Any:
     """`G` by a column."""
     ends, middle = (a + c) * HALF, b * HALF
     return a, ends + middle, ends - middle, c
-
-
-@inlined_exactly
-def _gather_four(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """`G^T` by a column."""
-    both = (b + c) * HALF
-    return a + both, (b - c) * HALF, both + d
 
 
 @compiled
@@ -90,41 +79,33 @@ def transform_filters(W: Read2, U: Write2, turned: int, start: int, stop: int) -
             U[4 * i, f], U[4 * i + 1, f], U[4 * i + 2, f], U[4 * i + 3, f] = u
 
 
-@compiled
-def filters_back(totals: Read2, W: Write2, start: int, stop: int) -> None:
-    """`G^T m G` of sums (16, n) into (n, 9)."""
-    m = totals
-    for f in range(start, stop):
-        p = _gather_four(m[0, f], m[4, f], m[8, f], m[12, f])
-        q = _gather_four(m[1, f], m[5, f], m[9, f], m[13, f])
-        r = _gather_four(m[2, f], m[6, f], m[10, f], m[14, f])
-        s = _gather_four(m[3, f], m[7, f], m[11, f], m[15, f])
-        for i in range(3):
-            W[f, 3 * i], W[f, 3 * i + 1], W[f, 3 * i + 2] = _gather_four(p[i], q[i], r[i], s[i])
-
-
 # -- tiles -----------------------------------------------------------------------------------------
 
 
-def _both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
+def both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
     """`f` of each row, and then of each column: M s M^T for a matrix M, row by row."""
     columns = zip(*[f(*row) for row in square], strict=True)
     return [value for row in zip(*[f(*column) for column in columns], strict=True) for value in row]
+
+
+def transformed(e: Emitter, d: Sequence[Sequence[Any]]) -> list[Any]:
+    """`B^T d B` of a tile."""
+    add, less = e.builder.fadd, e.builder.fsub
+
+    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
+        return [less(a, c), add(b, c), less(c, b), less(b, d)]
+
+    return both_ways(rows, d)
 
 
 @emitted
 def _transform(e: Emitter, to: Any, inputs: Any, channels: Any, sizes: Any) -> None:
     """`B^T d B` of a panel whose rows are places of channels, into a panel for each place."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    add, less = e.builder.fadd, e.builder.fsub
-
-    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
-        return [less(a, c), add(b, c), less(c, b), less(b, d)]
-
     with e.loop(channels) as c, e.loop(s.lanes, e.lanes) as lane:
         tile = e.at(inputs, c * PLACES * s.lanes + lane)
         d = [e.load(e.at(tile, s.lanes * i)) for i in range(PLACES)]
-        for i, value in enumerate(_both_ways(rows, [d[i : i + 4] for i in range(0, PLACES, 4)])):
+        for i, value in enumerate(transformed(e, [d[i : i + 4] for i in range(0, PLACES, 4)])):
             e.store(value, e.at(to, (channels * i + c) * s.lanes + lane))
 
 
@@ -143,23 +124,8 @@ def _outputs(e: Emitter, to: Any, products: Any, b: Any, bias: Any, sizes: Any) 
             e.load(e.at(products, ((s.filters + 8) * i + f) * s.lanes + lane))
             for i in range(PLACES)
         ]
-        for i, value in enumerate(_both_ways(rows, [m[i : i + 4] for i in range(0, PLACES, 4)])):
+        for i, value in enumerate(both_ways(rows, [m[i : i + 4] for i in range(0, PLACES, 4)])):
             e.store(add(value, first), e.at(to, (f * 4 + i) * s.lanes + lane))
-
-
-@emitted
-def _spread(e: Emitter, to: Any, panel: Any, sizes: Any) -> None:
-    """`A g A^T` of a panel with four rows for each filter, into a panel for each place."""
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    add, less = e.builder.fadd, e.builder.fsub
-
-    def rows(a: Any, b: Any) -> list[Any]:
-        return [a, add(a, b), less(a, b), e.builder.fneg(b)]
-
-    with e.loop(s.filters) as f, e.loop(s.lanes, e.lanes) as lane:
-        g = [e.load(e.at(panel, (f * 4 + i) * s.lanes + lane)) for i in range(4)]
-        for i, value in enumerate(_both_ways(rows, [g[:2], g[2:]])):
-            e.store(value, e.at(to, (s.filters * i + f) * s.lanes + lane))
 
 
 @emitted
@@ -213,107 +179,6 @@ def _tiles(
                         with e.when(pairs < run):
                             last = e.read(e.at(other, even + pairs))
                             e.write(last, e.at(y, to + pairs * 2))
-
-
-@emitted
-def _correlation(
-    e: Emitter,
-    x: Any,
-    y: Any,
-    total: Any,
-    room: Any,
-    inputs: Any,
-    transformed: Any,
-    outputs: Any,
-    spread: Any,
-    offsets: Any,
-    sizes: Any,
-    height: Any,
-    width: Any,
-    chunk: Any,
-    low: Any,
-    high: Any,
-    start: Any,
-    stop: Any,
-) -> None:
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    zero, group = e.constant(0.0), e.number(0)
-    fill(e, room, 0, chunk * s.plane, zero)
-    with e.loop(stop, s.lanes, start) as q:
-        count = s.lanes.least(stop - q)
-        rest = s.lanes - count
-        fill(e, outputs, 0, s.filters * s.lanes * 4, zero)
-        for lane, n, d, _, w, run in Walk(e, s, q).runs(count):
-            pairs = run.least((width - w * 2) // 2)
-            with e.loop(s.filters) as f:
-                for j in range(2):
-                    with e.when(d * 2 + j < height):
-                        source = ((n * s.filters + f) * height + d * 2 + j) * width + w * 2
-                        even = (f * 4 + 2 * j) * s.lanes + lane
-                        unweave(e, outputs, even, even + s.lanes, y, source, pairs)
-                        with e.when(pairs < run):
-                            last = e.read(e.at(y, source + pairs * 2))
-                            e.write(last, e.at(outputs, even + pairs))
-        _spread(e, spread, outputs, sizes)
-        with e.loop(high, chunk, low) as first:
-            channels = chunk.least(high - first)
-            walk, filled = Walk(e, s, q), e.variable(e.number(-1))
-            gathering(
-                *(e, s, walk, filled, room, x, inputs, offsets, sizes, count),
-                *(group, first, first + channels),
-            )
-            with e.loop(channels * PLACES) as r:
-                fill(e, inputs, r * s.lanes + count, rest, zero)
-            _transform(e, transformed, inputs, channels, sizes)
-            full = (count + e.lanes - 1) & -e.lanes
-            with e.loop(PLACES) as i:
-                to = e.at(total, i * s.filters * s.channels + first)
-                a = e.at(spread, i * s.filters * s.lanes)
-                b = e.at(transformed, i * channels * s.lanes)
-                dots(e, to, s.channels, a, s.filters, b, channels, s.lanes, full)
-
-
-@compiled
-def correlate_tiles(
-    x: Read1,
-    y: Read1,
-    total: Write1,
-    room: Write2,
-    inputs: Write2,
-    transformed: Write2,
-    outputs: Write2,
-    spread: Write2,
-    offsets: Indices,
-    sizes: Indices,
-    height: int,
-    width: int,
-    chunk: int,
-    low: int,
-    high: int,
-    start: int,
-    stop: int,
-    thread: int,
-) -> None:
-    """Channels `low` to `high`, some at a time, summed over the tiles from `start` to `stop`."""
-    _correlation(
-        x,
-        y,
-        total,
-        room[thread],
-        inputs[thread],
-        transformed[thread],
-        outputs[thread],
-        spread[thread],
-        offsets,
-        sizes,
-        height,
-        width,
-        chunk,
-        low,
-        high,
-        start,
-        stop,
-    )
 
 
 @compiled
@@ -416,36 +281,3 @@ def convolution(
         [(*known, *span, 0) for span in spans],
         small=is_small(y.size * channels * 4),
     )
-
-
-def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
-    """The gradient of filters of three by three."""
-    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
-    plan = _plan(x, y, pad, TILED_BYTES)
-    s = plan.sizes
-    places, size = len(x) * s.places, PLACES * outer * channels
-    many = parts_at_most(y.size * channels * 4)
-    spans = parts(places, s.lanes, max(1, min(many, (x.size + y.size) // (2 * size))))
-    ranges = parts(channels, TILED_CHUNK, -(-many // len(spans)))
-    totals = [np.zeros(size, dtype) for _ in spans]
-    chunk = min(TILED_CHUNK, max([high - low for low, high in ranges]))
-    panels = (
-        scratch("room", chunk * s.plane, dtype),
-        scratch("inputs", PLACES * chunk * s.lanes, dtype),
-        scratch("transformed", PLACES * chunk * s.lanes, dtype),
-        scratch("outputs", 4 * outer * s.lanes, dtype),
-        scratch("spread", PLACES * outer * s.lanes, dtype),
-    )
-    arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers, *y.shape[2:], chunk)
-    divided = [(t, r, s) for r in ranges for t, s in zip(totals, spans, strict=True)]
-    parallel.each(
-        correlate_tiles,
-        [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
-        small=is_small(y.size * channels * 4),
-    )
-    for more in totals[1:]:
-        totals[0] += more
-    W = np.empty((outer, channels, 3, 3), dtype)
-    sums = totals[0].reshape(PLACES, -1)
-    parallel.divide(filters_back, outer * channels, LEAST_FILTERS, sums, W.reshape(-1, 9))
-    return W
