@@ -191,15 +191,21 @@ def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
 
 @given(st.integers(90, 110), st.integers(25, 40), st.integers(1, 3), st.integers(1, 12))
 def test_three_by_three_in_parts(filters: int, channels: int, images: int, size: int) -> None:
-    """More filters, channels and tiles than are summed at a time."""
+    """More filters, channels and tiles than are taken at a time."""
     r = np.random.default_rng(filters)
     x = r.standard_normal((images, channels, size + 2, 12))
-    y = r.standard_normal((images, filters, size, 10))
+    g = r.standard_normal((images, filters, size, 10))
+    W, b = r.standard_normal((filters, channels, 3, 3)), r.standard_normal(filters)
+    y = np.empty_like(g)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(winograd, "TILES", 13)
         patch.setattr(winograd_filters, "TILES", 7)
-        found = winograd_filters.filter_gradient(x, y, (0, 0))
+        winograd.convolution(x, W, b, y, (0, 0))
+        found = winograd_filters.filter_gradient(x, g, (0, 0))
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
-    expected = np.einsum("nfhw,nchwij->fcij", y, windows, optimize=True)
+    expected = np.einsum("fcij,nchwij->nfhw", W, windows, optimize=True)
+    np.testing.assert_allclose(y, expected + b[:, None, None], atol=1e-11)
+    expected = np.einsum("nfhw,nchwij->fcij", g, windows, optimize=True)
     np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
@@ -315,16 +321,25 @@ def test_registers_of_others() -> None:
     assert registers("+sse2,-avx") == Registers(128, 16)
 
 
-@given(st.integers(1, 40), st.booleans(), st.integers(0, 2**31))
-def test_filters_are_transformed_and_back(count: int, turned: bool, seed: int) -> None:
+@given(st.integers(1, 70), st.integers(1, 5), st.booleans(), st.integers(0, 2**31))
+def test_filters_are_transformed_and_back(
+    outer: int, channels: int, turned: bool, seed: int
+) -> None:
     G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
-    w = np.random.default_rng(seed).standard_normal((count, 3, 3))
-    u = np.empty((16, count))
-    winograd.transform_filters(w.reshape(-1, 9), u, int(turned), 0, count)
-    expected = G @ (w[:, ::-1, ::-1] if turned else w) @ G.T
-    np.testing.assert_allclose(u.T.reshape(-1, 4, 4), expected, atol=1e-12)
-    back = np.empty((count, 9))
-    sums = np.zeros((16, count + 2, 3))  # of one channel, with room behind it and the filters
-    sums[:, :count, 0] = u
-    winograd_filters.filters_back(sums, back, 1, 0, count)
-    np.testing.assert_allclose(back.reshape(-1, 3, 3), G.T @ expected @ G, atol=1e-12)
+    w = np.random.default_rng(seed).standard_normal((outer, channels, 3, 3))
+    groups, place = -(-outer // winograd.FILTERS), channels * winograd.FILTERS + 3
+    u, room = np.empty((groups, 16, place)), np.empty((1, 9 * winograd.FILTERS))
+    given = np.ascontiguousarray(w.swapaxes(0, 1)) if turned else w
+    steps = (9, outer * 9, 1) if turned else (channels * 9, 9, 0)
+    known = (u.reshape(-1), room, place, outer, channels, *steps)
+    winograd.transform_filters(given.reshape(-1), *known, 0, 0, groups * channels)
+    expected = G @ (w[..., ::-1, ::-1] if turned else w) @ G.T
+    found = u[..., :-3].reshape(groups, 16, channels, -1).transpose(0, 3, 2, 1)
+    found = found.reshape(-1, channels, 4, 4)[:outer]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+    sums = np.zeros((16, outer + 2, channels + 3))  # with room behind filters and channels
+    sums[:, :outer, :channels] = found.reshape(outer, channels, 16).transpose(2, 0, 1)
+    back = np.empty((outer * channels, 9))
+    winograd_filters.filters_back(sums, back, channels, 0, outer)
+    np.testing.assert_allclose(back.reshape(w.shape), G.T @ expected @ G, atol=1e-12)

@@ -75,21 +75,33 @@ def turn(
 
 
 @emitted
+def turn_back(
+    e: Emitter,
+    to: Any,
+    t: Any,
+    pitch: Any,
+    x: Any,
+    s: Any,
+    row: Any,
+    rows: Any,
+    columns: Any,
+) -> None:
+    """`to[t + r * pitch + c] = x[s + c * row + r]`; of x whole vectors are read."""
+    to, x = e.at(to, t), e.at(x, s)
+    for c, width in pieces(e, columns):
+        with e.loop(rows, width) as r:
+            lines = [e.load(e.at(x, (c + i) * row + r), width) for i in range(width)]
+            for i, line in enumerate(e.transposed(lines)):
+                with e.when(r + i < rows):
+                    e.store(line, e.at(to, (r + i) * pitch + c))
+
+
+@emitted
 def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
     """`to[t : t + count] = value`."""
     to = e.at(to, t)
     for i, width in pieces(e, count):
         e.store(e.broadcast(value, width), e.at(to, i))
-
-
-@emitted
-def weave(e: Emitter, to: Any, t: Any, source: Any, even: Any, odd: Any, count: Any) -> None:
-    """`to[t::2], to[t + 1::2] = source[even:], source[odd:]`, `count` elements of each."""
-    to = e.at(to, t)
-    for i, width in pieces(e, count):
-        a, b = (e.load(e.at(source, start + i), width) for start in (even, odd))
-        in_turn = [place for lane in range(width) for place in (lane, width + lane)]
-        e.store(e.shuffle(a, b, in_turn), e.at(to, i * 2))
 
 
 @emitted

@@ -2,13 +2,12 @@
 
 Lavin, Gray: Fast Algorithms for Convolutional Neural Networks (2016), F(2x2, 3x3). With d the four
 by four inputs of a tile and w a filter, the outputs are A^T ((G w G^T) * (B^T d B)) A, where the
-sum over channels is taken inside: sixteen products of matrices, one for each place of a tile. So
-the tiles are windows of four by four, two apart.
+sum over channels is taken inside: sixteen products of matrices, one for each place of a tile. Rows
+of these are tiles; filters lie side by side, in vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,116 +15,165 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
-    BAND,
-    Axes,
-    Plan,
-    biases_of,
     is_small,
     parts,
     parts_at_most,
-    plan_of,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, Walk, gathering
-from backends.numpy_backend.kernels.compiled.elementary import HALF
-from backends.numpy_backend.kernels.compiled.panels import (
-    LANE_BYTES,
-    fill,
-    product,
-    weave,
+from backends.numpy_backend.kernels.compiled.panels import fill, turn, turn_back
+from backends.numpy_backend.kernels.compiled.tiles import (
+    APART,
+    CHANNELS,
+    PLACES,
+    Tiles,
+    bands_of_tiles,
+    both_ways,
+    inputs_of_tiles,
+    tiles_of,
 )
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
-    Read2,
     Write1,
     Write2,
     compiled,
     contiguous,
-    inlined_exactly,
 )
-from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+from backends.numpy_backend.placement import in_lines
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
 TILED_CHANNELS = 16  # of which the sums are, at least
 TILED_PLACES = 256  # for which filters are worth their own transformation
 SUMMED_PLACES = 1024  # the same of sums over places, which are transformed back
-PLACES = 16  # of a tile
-APART = 16  # elements between the transformed filters for a place and those for the next
+TILES = 64  # in panels, unless channels are many
+PANELS = 1 << 17  # elements of inputs in these, a quarter of a second-level cache
+FILTERS = 32  # side by side: as many as channels
+HIGHEST = 12  # tiles that are multiplied together, at most
 LEAST_FILTERS = 4096  # in one channel each: of a part that is transformed
 
-# -- filters, and what becomes of them -------------------------------------------------------------
 
+@emitted
+def _filters(
+    e: Emitter,
+    W: Any,
+    U: Any,
+    room: Any,
+    place: Any,
+    outer: Any,
+    channels: Any,
+    row: Any,
+    column: Any,
+    back: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    add, less = e.builder.fadd, e.builder.fsub
+    half = e.broadcast(e.constant(0.5))
 
-@inlined_exactly
-def _spread_three(a: Any, b: Any, c: Any) -> Any:
-    """`G` by a column."""
-    ends, middle = (a + c) * HALF, b * HALF
-    return a, ends + middle, ends - middle, c
+    def spread(a: Any, b: Any, c: Any) -> list[Any]:
+        ends, middle = (e.builder.fmul(of, half) for of in (add(a, c), b))
+        return [a, add(ends, middle), less(ends, middle), c]
+
+    fill(e, room, 0, 9 * FILTERS, e.constant(0.0))
+    with e.loop(stop, 1, start) as unit:
+        f, c = unit // channels * FILTERS, unit % channels
+        turn(e, room, 0, FILTERS, W, f * row + c * column, row, (outer - f).least(FILTERS), 9)
+        to = e.at(U, unit // channels * PLACES * place + c * FILTERS)
+        with e.loop(FILTERS, e.lanes) as lane:
+            taps = [e.choose(back.equals(0), k, 8 - k) for k in range(9)]
+            w = [e.load(e.at(room, tap * FILTERS + lane)) for tap in taps]
+            for i, value in enumerate(both_ways(spread, [w[k : k + 3] for k in (0, 3, 6)])):
+                e.store(value, e.at(to, place * i + lane))
 
 
 @compiled
-def transform_filters(W: Read2, U: Write2, turned: int, start: int, stop: int) -> None:
-    """`G w G^T` of filters (n, 9), turned around for `turned`, into (16, n)."""
-    k, by = (8, -1) if turned else (0, 1)
-    for f in range(start, stop):
-        w = W[f]
-        p = _spread_three(w[k], w[k + 3 * by], w[k + 6 * by])
-        q = _spread_three(w[k + by], w[k + 4 * by], w[k + 7 * by])
-        r = _spread_three(w[k + 2 * by], w[k + 5 * by], w[k + 8 * by])
-        for i in range(4):
-            u = _spread_three(p[i], q[i], r[i])
-            U[4 * i, f], U[4 * i + 1, f], U[4 * i + 2, f], U[4 * i + 3, f] = u
+def transform_filters(
+    W: Read1,
+    U: Write1,
+    room: Write2,
+    place: int,
+    outer: int,
+    channels: int,
+    row: int,
+    column: int,
+    back: int,
+    thread: int,
+    start: int,
+    stop: int,
+) -> None:
+    """`G w G^T` of filters, turned around for `back`.
 
-
-# -- tiles -----------------------------------------------------------------------------------------
-
-
-def both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
-    """`f` of each row, and then of each column: M s M^T for a matrix M, row by row."""
-    columns = zip(*[f(*row) for row in square], strict=True)
-    return [value for row in zip(*[f(*column) for column in columns], strict=True) for value in row]
-
-
-def transformed(e: Emitter, d: Sequence[Sequence[Any]]) -> list[Any]:
-    """`B^T d B` of a tile."""
-    add, less = e.builder.fadd, e.builder.fsub
-
-    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
-        return [less(a, c), add(b, c), less(c, b), less(b, d)]
-
-    return both_ways(rows, d)
+    That of an outer channel and an inner one is at so many rows and columns of `W`. Of each group
+    of outer ones there is a matrix for each place, with a row for each inner one: units of these
+    are from `start` to `stop`.
+    """
+    _filters(W, U, room[thread], place, outer, channels, row, column, back, start, stop)
 
 
 @emitted
-def _transform(e: Emitter, to: Any, inputs: Any, channels: Any, sizes: Any) -> None:
-    """`B^T d B` of a panel whose rows are places of channels, into a panel for each place."""
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    with e.loop(channels) as c, e.loop(s.lanes, e.lanes) as lane:
-        tile = e.at(inputs, c * PLACES * s.lanes + lane)
-        d = [e.load(e.at(tile, s.lanes * i)) for i in range(PLACES)]
-        for i, value in enumerate(transformed(e, [d[i : i + 4] for i in range(0, PLACES, 4)])):
-            e.store(value, e.at(to, (channels * i + c) * s.lanes + lane))
+def _product(
+    e: Emitter, to: Any, inputs: Any, apart: Any, U: Any, tiles: Any, channels: Any, filters: Any
+) -> None:
+    """Sums of products of tiles, whose channels are in panels `apart`, and filters.
+
+    Beyond `tiles`, up to the end of half a block, is anything.
+    """
+    height, vectors = (HIGHEST, 2) if e.wide.number == 32 else (HIGHEST // 2, 2)
+    zeros = e.broadcast(e.constant(0.0))
+
+    def block(height: int, vectors: int, t: Number, lane: Number) -> None:
+        sums = [[e.variable(zeros) for _ in range(vectors)] for _ in range(height)]
+        with e.loop(channels, CHANNELS) as c:
+            panel = e.at(inputs, c // CHANNELS * apart + t * CHANNELS)
+            matrix = e.at(U, c * FILTERS + lane)
+            with e.loop((channels - c).least(CHANNELS)) as d:
+                line, own = e.at(matrix, d * FILTERS), e.at(panel, d)
+                factors = [e.load(e.at(line, j * e.lanes)) for j in range(vectors)]
+                for i, totals in enumerate(sums):
+                    factor = e.broadcast(e.read(e.at(own, i * CHANNELS)))
+                    for total, other in zip(totals, factors, strict=True):
+                        total.set(e.fused(factor, other, total.get()))
+        for i, totals in enumerate(sums):
+            for j, total in enumerate(totals):
+                e.store(total.get(), e.at(to, (t + i) * FILTERS + lane + j * e.lanes))
+
+    with e.loop(filters, vectors * e.lanes) as lane, e.whether(filters - lane <= e.lanes) as cases:
+        for case, across in zip(cases, (1, vectors), strict=True):
+            with case, e.loop(tiles, height) as t, e.whether(tiles - t <= height // 2) as halves:
+                for part, down in zip(halves, (height // 2, height), strict=True):
+                    with part:
+                        block(down, across, t, lane)
 
 
 @emitted
-def _outputs(e: Emitter, to: Any, products: Any, b: Any, bias: Any, sizes: Any) -> None:
-    """`A^T m A + b` of the products for each place, into a panel with four rows for each filter."""
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+def _outputs(
+    e: Emitter,
+    room: Any,
+    line: Any,
+    products: Any,
+    apart: Any,
+    b: Any,
+    rows: Any,
+    across: Any,
+    filters: Any,
+) -> None:
+    """`A^T m A + b` of a band of tiles, into rows of outputs with their filters side by side."""
     add, less = e.builder.fadd, e.builder.fsub
 
-    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
+    def gather(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
         return [add(add(a, b), c), less(less(b, c), d)]
 
-    with e.loop(s.filters) as f, e.loop(s.lanes, e.lanes) as lane:
-        first = e.broadcast(e.read(e.at(b, f * bias)))
-        m = [
-            e.load(e.at(products, ((s.filters + 8) * i + f) * s.lanes + lane))
-            for i in range(PLACES)
-        ]
-        for i, value in enumerate(both_ways(rows, [m[i : i + 4] for i in range(0, PLACES, 4)])):
-            e.store(add(value, first), e.at(to, (f * 4 + i) * s.lanes + lane))
+    with e.loop(rows) as i, e.loop(across) as j, e.loop(filters, e.lanes) as f:
+        tile = e.at(products, (i * across + j) * FILTERS + f)
+        corner = e.at(room, (i * line + j) * (2 * FILTERS) + f)
+        m = [e.load(e.at(tile, apart * k)) for k in range(PLACES)]
+        found = both_ways(gather, [m[k : k + 4] for k in range(0, PLACES, 4)])
+        first = e.load(e.at(b, f))
+        for k, value in enumerate(found):
+            place = (line * (k // 2) + k % 2) * FILTERS
+            e.store(add(value, first), e.at(corner, place))
 
 
 @emitted
@@ -134,51 +182,41 @@ def _tiles(
     x: Any,
     U: Any,
     b: Any,
-    zero: Any,
     y: Any,
-    room: Any,
-    one: Any,
-    other: Any,
-    offsets: Any,
+    seen: Any,
+    inputs: Any,
+    products: Any,
+    found: Any,
     sizes: Any,
-    pitch: Any,
-    row: Any,
-    column: Any,
-    bias: Any,
-    height: Any,
-    width: Any,
+    place: Any,
     start: Any,
     stop: Any,
 ) -> None:
-    # One panel holds what is gathered and then the products, the other what is transformed.
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    fill(e, room, 0, s.channels * s.plane, e.constant(0.0))
-    walk, back = Walk(e, s, start), Walk(e, s, start)
-    filled, group = e.variable(e.number(-1)), e.number(0)
-    with e.loop(stop, s.lanes, start) as q:
-        count = s.lanes.least(stop - q)
-        gathering(
-            *(e, s, walk, filled, room, x, one, offsets, sizes, count),
-            *(group, group, s.channels),
-        )
-        _transform(e, other, one, s.channels, sizes)
-        with e.loop(PLACES) as i:
-            to = e.at(one, i * (s.filters + 8) * s.lanes)
-            matrix = e.at(U, i * pitch)
-            panel = e.at(other, i * s.channels * s.lanes)
-            product(e, to, matrix, row, column, zero, 0, panel, s.filters, s.channels, count)
-        _outputs(e, other, one, b, bias, sizes)
-        for lane, n, d, _, w, run in back.runs(count):
-            pairs = run.least((width - w * 2) // 2)
-            with e.loop(s.filters) as f:
-                for j in range(2):
-                    with e.when(d * 2 + j < height):
-                        to = ((n * s.filters + f) * height + d * 2 + j) * width + w * 2
-                        even = (f * 4 + 2 * j) * s.lanes + lane
-                        weave(e, y, to, other, even, even + s.lanes, pairs)
-                        with e.when(pairs < run):
-                            last = e.read(e.at(other, even + pairs))
-                            e.write(last, e.at(y, to + pairs * 2))
+    s = Tiles(*e.numbers(sizes, len(Tiles._fields)))
+    fill(e, seen, 0, s.seen, e.constant(0.0))
+    panel, line = s.most * CHANNELS, s.across * 2
+    of_x = (s.channels + CHANNELS - 1) // CHANNELS * panel + APART
+    of_y = (s.most + HIGHEST) * FILTERS + APART
+    tiles = e.variable(e.number(0))
+    with e.loop(stop, s.together, start) as q:
+        last = (q + s.together).least(stop)
+        with e.loop(s.channels, CHANNELS) as c:
+            to = e.at(inputs, c // CHANNELS * panel)
+            inputs_of_tiles(e, s, to, of_x, seen, x, c, (q, last, tiles))
+        with e.loop(s.filters, FILTERS) as f:
+            filters = (s.filters - f).least(FILTERS)
+            full = (filters + e.lanes - 1) & -e.lanes
+            with e.loop(PLACES) as i:
+                matrix = e.at(U, (f // FILTERS * PLACES + i) * place)
+                to, own = e.at(products, i * of_y), e.at(inputs, i * of_x)
+                _product(e, to, own, panel, matrix, tiles.get(), s.channels, full)
+            for n, first, rows, tile in bands_of_tiles(e, s, q, last, tiles):
+                own = e.at(products, tile * FILTERS)
+                _outputs(e, found, line, own, of_y, e.at(b, f), rows, s.across, full)
+                with e.loop((rows * 2).least(s.out_h - first * 2)) as i:
+                    to = ((n * s.filters + f) * s.out_h + first * 2 + i) * s.out_w
+                    source = e.at(found, i * line * FILTERS)
+                    turn_back(e, y, to, s.out_h * s.out_w, source, 0, FILTERS, filters, s.out_w)
 
 
 @compiled
@@ -186,41 +224,29 @@ def convolve_tiles(
     x: Read1,
     U: Read1,
     b: Read1,
-    zero: Read1,
     y: Write1,
-    room: Write2,
-    one: Write2,
-    other: Write2,
-    offsets: Indices,
+    seen: Write2,
+    inputs: Write2,
+    products: Write2,
+    found: Write2,
     sizes: Indices,
-    pitch: int,
-    row: int,
-    column: int,
-    bias: int,
-    height: int,
-    width: int,
+    place: int,
     start: int,
     stop: int,
     thread: int,
 ) -> None:
-    """The tiles from `start` to `stop`, of outputs of a height and width."""
+    """The outputs of bands from `start` to `stop`."""
     _tiles(
         x,
         U,
         b,
-        zero,
         y,
-        room[thread],
-        one[thread],
-        other[thread],
-        offsets,
+        seen[thread],
+        inputs[thread],
+        products[thread],
+        found[thread],
         sizes,
-        pitch,
-        row,
-        column,
-        bias,
-        height,
-        width,
+        place,
         start,
         stop,
     )
@@ -245,39 +271,31 @@ def suits(
     )
 
 
-def _plan(x: Array, y: Array, pad: tuple[int, ...], lane_bytes: int) -> Plan:
-    tiles = [-(-size // 2) for size in y.shape[2:]]
-    sizes = (x.shape[2:], (4, 4), (2, 2), pad, (1, 1), tiles)
-    axes = Axes(*[(of[0], one, of[1]) for of, one in zip(sizes, (1, 1, 1, 0, 1, 1), strict=True)])
-    channels = x.shape[1], y.shape[1]
-    return plan_of(axes, 1, *channels, lane_bytes // x.itemsize, BAND // x.itemsize // 2)
-
-
 def convolution(
     x: Array, W: Array, b: Array | None, y: Array, pad: tuple[int, ...], turned: bool = False
 ) -> None:
     """`y`; for `turned` from filters turned around, with their two axes exchanged."""
     dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
-    height, width = y.shape[2:]
-    plan = _plan(x, y, pad, LANE_BYTES)
-    s = plan.sizes
-    biases, bias = biases_of(b, dtype)
-    # One after the other at a power of two they would drive each other from the cache.
-    U = np.empty((PLACES, W.size // 9 + APART), dtype)
-    filters = contiguous(W)[0].reshape(-1, 9)
-    parallel.divide(transform_filters, len(filters), LEAST_FILTERS, filters, U, int(turned))
-    arrays = [*contiguous(x, U), biases, np.zeros(1, dtype), y.reshape(-1)]
-    steps = (U.shape[1], 1, outer) if turned else (U.shape[1], channels, 1)
-    spans = parts(len(x) * s.places, s.lanes, parts_at_most(y.size * channels * 4))
+    s = tiles_of(x, y, pad, max(HIGHEST, min(TILES, PANELS // (PLACES * channels))))
+    groups, place = -(-outer // FILTERS), channels * FILTERS + APART
+    U = in_lines((groups * PLACES * place,), dtype)
+    steps = (9, outer * 9, 1) if turned else (channels * 9, 9, 0)
+    known = (scratch("filters", 9 * FILTERS, dtype), place, outer, channels, *steps, 0)
+    least = -(-LEAST_FILTERS // FILTERS)
+    parallel.divide(transform_filters, groups * channels, least, contiguous(W)[0], U, *known)
+    biases = np.zeros(groups * FILTERS, dtype)
+    if b is not None:
+        biases[:outer] = b
 
+    chunks, products = -(-channels // CHANNELS), y.size * channels * 4
     panels = (
-        scratch("room", channels * s.plane, dtype),
-        scratch("inputs", PLACES * max(channels, outer + 8) * s.lanes, dtype),
-        scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype),
+        scratch("seen", s.seen, dtype),
+        scratch(
+            "inputs", PLACES * (chunks * s.most * CHANNELS + APART) + HIGHEST * CHANNELS, dtype
+        ),
+        scratch("products", PLACES * ((s.most + HIGHEST) * FILTERS + APART), dtype),
+        scratch("found", s.band * s.across * 4 * FILTERS, dtype),
     )
-    known = (*arrays, *panels, plan.offsets, plan.numbers, *steps, bias, height, width)
-    parallel.each(
-        convolve_tiles,
-        [(*known, *span, 0) for span in spans],
-        small=is_small(y.size * channels * 4),
-    )
+    arrays = (contiguous(x)[0], U, biases, y.reshape(-1), *panels, np.array(s, np.intp), place)
+    spans = parts(len(x) * s.bands, s.together, parts_at_most(products))
+    parallel.each(convolve_tiles, [(*arrays, *span, 0) for span in spans], small=is_small(products))

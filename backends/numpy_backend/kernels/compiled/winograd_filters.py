@@ -7,7 +7,7 @@ sums over tiles are those of outer products: of the 16 places of a tile, each it
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,18 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     scratch,
 )
 from backends.numpy_backend.kernels.compiled.elementary import HALF
-from backends.numpy_backend.kernels.compiled.panels import add_outer, fill, turn
-from backends.numpy_backend.kernels.compiled.winograd import PLACES, both_ways, transformed
+from backends.numpy_backend.kernels.compiled.panels import add_outer, fill
+from backends.numpy_backend.kernels.compiled.tiles import (
+    APART,
+    CHANNELS,
+    PLACES,
+    Tiles,
+    bands_of_tiles,
+    both_ways,
+    inputs_of_tiles,
+    tiles_of,
+    turned,
+)
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
@@ -36,74 +46,9 @@ from backends.numpy_backend.typing import Array
 from core.registry.threads import num_threads
 
 TILES = 64  # over which is summed before sums are put back
-CHANNELS = 32  # side by side: half of a second-level cache has them, and
-FILTERS = 96  # so many filters for all places; whole tiles and vectors
+FILTERS = 96  # in panels: whole tiles of sums, and vectors
 HALF_TILE = 6  # rows of sums that are computed together, of which there are whole ones
-APART = 16  # elements between places: at a power of two they would drive each other from the cache
 LEAST_FILTERS = 4096  # in one channel each: of a part that is transformed back
-
-
-class Tiles(NamedTuple):
-    """Whole numbers that the loops know of the shapes, or those of a loop that is written."""
-
-    channels: Any
-    filters: Any
-    height: Any
-    width: Any
-    pad_h: Any
-    pad_w: Any
-    out_h: Any
-    out_w: Any
-    down: Any  # tiles of an image
-    across: Any
-    band: Any  # rows of tiles of an image that are turned together
-    bands: Any  # of an image
-    together: Any  # bands over which is summed before sums are put back
-    row: Any  # elements between the sums of a filter and those of the next
-    place: Any  # and those of a place and the next
-
-    @property
-    def most(self) -> Any:
-        """Tiles over which is summed before sums are put back."""
-        return self.together * self.band * self.across
-
-
-@emitted
-def _turned(
-    e: Emitter,
-    room: Any,
-    pitch: Any,
-    line: Any,
-    x: Any,
-    channels: Any,
-    first: Any,
-    rows: Any,
-    height: Any,
-    width: Any,
-    pad: Any,
-) -> None:
-    """Rows from `first` on of an image, with its channels side by side and zeros around it."""
-    plane = height * width
-    with e.loop(rows) as i:
-        to, row = e.at(room, i * line * pitch), first + i
-        with e.whether(row.within(height)) as (inside, outside):
-            with inside:
-                turn(e, to, pad * pitch, pitch, x, row * width, plane, channels, width)
-            with outside:
-                fill(e, to, 0, line * pitch, e.constant(0.0))
-
-
-@emitted
-def _inputs(
-    e: Emitter, to: Any, apart: Any, room: Any, line: Any, rows: Any, across: Any, channels: Any
-) -> None:
-    """`B^T d B` of tiles four by four, two apart, into a panel for each place."""
-    with e.loop(rows) as i, e.loop(across) as j, e.loop(channels, e.lanes) as c:
-        corner = e.at(room, (i * line + j) * (2 * CHANNELS) + c)
-        tile = e.at(to, (i * across + j) * CHANNELS + c)
-        d = [[e.load(e.at(corner, (line * k + m) * CHANNELS)) for m in range(4)] for k in range(4)]
-        for k, value in enumerate(transformed(e, d)):
-            e.store(value, e.at(tile, apart * k))
 
 
 @emitted
@@ -135,6 +80,8 @@ def _correlation(
     inputs: Any,
     outputs: Any,
     sizes: Any,
+    row: Any,
+    place: Any,
     low: Any,
     high: Any,
     start: Any,
@@ -142,38 +89,26 @@ def _correlation(
 ) -> None:
     s = Tiles(*e.numbers(sizes, len(Tiles._fields)))
     line, zero = s.across * 2, e.constant(0.0)
-    fill(e, seen, 0, (s.band + 1) * (s.across + 1) * (4 * CHANNELS), zero)
+    fill(e, seen, 0, s.seen, zero)
     fill(e, given, 0, s.band * s.across * (4 * FILTERS), zero)
     of_x, of_y = s.most * CHANNELS + APART, s.most * FILTERS + APART
     with e.loop(stop, s.together, start) as q, e.loop(s.filters, FILTERS) as f:
-        last = (q + s.together).least(stop)
-        filters, tiles = (s.filters - f).least(FILTERS), e.variable(e.number(0))
-        with e.loop(last, 1, q) as band:
-            n, first = band // s.bands, band % s.bands * s.band
-            rows, t = s.band.least(s.down - first), tiles.get()
+        last, filters = (q + s.together).least(stop), (s.filters - f).least(FILTERS)
+        full, tiles = (filters + e.lanes - 1) & -e.lanes, e.variable(e.number(0))
+        for n, first, rows, tile in bands_of_tiles(e, s, q, last, tiles):
             image = e.at(y, (n * s.filters + f) * s.out_h * s.out_w)
-            where = (first * 2, rows * 2, s.out_h, s.out_w, 0)
-            _turned(e, given, FILTERS, line, image, filters, *where)
-            to, full = e.at(outputs, t * FILTERS), (filters + e.lanes - 1) & -e.lanes
-            _outputs(e, to, of_y, given, line, rows, s.across, full)
-            tiles.set(t + rows * s.across)
+            turned(
+                *(e, given, FILTERS, line, image, filters, first * 2, rows * 2),
+                *(s.out_h, s.out_w, 0),
+            )
+            _outputs(e, e.at(outputs, tile * FILTERS), of_y, given, line, rows, s.across, full)
         with e.loop(high, CHANNELS, low) as c:
-            channels = (high - c).least(CHANNELS)
-            full = (channels + e.lanes - 1) & -e.lanes
-            tiles.set(e.number(0))
-            with e.loop(last, 1, q) as band:
-                n, first = band // s.bands, band % s.bands * s.band
-                rows, t = s.band.least(s.down - first), tiles.get()
-                image = e.at(x, (n * s.channels + c) * s.height * s.width)
-                where = (first * 2 - s.pad_h, rows * 2 + 2, s.height, s.width, s.pad_w)
-                _turned(e, seen, CHANNELS, line + 2, image, channels, *where)
-                to = e.at(inputs, t * CHANNELS)
-                _inputs(e, to, of_x, seen, line + 2, rows, s.across, full)
-                tiles.set(t + rows * s.across)
+            inputs_of_tiles(e, s, inputs, of_x, seen, x, c, (q, last, tiles))
+            full = ((s.channels - c).least(CHANNELS) + e.lanes - 1) & -e.lanes
             with e.loop(PLACES) as i:
-                to = e.at(total, i * s.place + f * s.row + c)
+                to = e.at(total, i * place + f * row + c)
                 a, b = e.at(outputs, i * of_y), e.at(inputs, i * of_x)
-                add_outer(e, to, s.row, a, FILTERS, b, CHANNELS, filters, tiles.get(), full)
+                add_outer(e, to, row, a, FILTERS, b, CHANNELS, filters, tiles.get(), full)
 
 
 @compiled
@@ -186,6 +121,8 @@ def correlate_tiles(
     inputs: Write2,
     outputs: Write2,
     sizes: Indices,
+    row: int,
+    place: int,
     low: int,
     high: int,
     start: int,
@@ -202,6 +139,8 @@ def correlate_tiles(
         inputs[thread],
         outputs[thread],
         sizes,
+        row,
+        place,
         low,
         high,
         start,
@@ -236,38 +175,32 @@ def _up(size: int, unit: int) -> int:
 
 def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
     """The gradient of filters of three by three."""
-    dtype, (images, channels), outer = x.dtype, x.shape[:2], y.shape[1]
-    down, across = [-(-size // 2) for size in y.shape[2:]]
-    band = max(1, min(down, TILES // across))
-    together = max(1, TILES // (band * across))
-    bands, row, rows = -(-down // band), _up(channels, CHANNELS), _up(outer, HALF_TILE)
-    known = (down, across, band, bands, together, row, rows * row)
-    s = Tiles._make([channels, outer, *x.shape[2:], *pad, *y.shape[2:], *known])
+    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
+    s = tiles_of(x, y, pad, TILES)
+    row, rows = _up(channels, CHANNELS), _up(outer, HALF_TILE)
+    # As many sums as threads are worth while, unless putting them together takes long.
     many = parts_at_most(y.size * channels * 4)
-    spans = parts(
-        images * bands,
-        together,
-        max(1, min(many, (x.size + y.size) // (2 * PLACES * outer * channels))),
-    )
+    sums = min(many, (x.size + y.size) // (2 * PLACES * outer * channels))
+    spans = parts(len(x) * s.bands, s.together, max(1, sums))
     ranges = parts(channels, CHANNELS, -(-min(many, num_threads()) // len(spans)))
-    totals = [np.zeros(PLACES * s.place, dtype) for _ in spans]
+    totals = [np.zeros(PLACES * rows * row, dtype) for _ in spans]
     panels = (
-        scratch("seen", (band + 1) * (across + 1) * 4 * CHANNELS, dtype),
-        scratch("given", band * across * 4 * FILTERS, dtype),
+        scratch("seen", s.seen, dtype),
+        scratch("given", s.band * s.across * 4 * FILTERS, dtype),
         scratch("inputs", PLACES * (s.most * CHANNELS + APART), dtype),
         scratch("outputs", PLACES * (s.most * FILTERS + APART), dtype),
     )
-    arrays, sizes = contiguous(x, y), np.array(s, np.intp)
+    arrays, known = contiguous(x, y), (*panels, np.array(s, np.intp), row, rows * row)
     divided = [(t, r, s) for r in ranges for t, s in zip(totals, spans, strict=True)]
     parallel.each(
         correlate_tiles,
-        [(*arrays, t, *panels, sizes, *r, *s, 0) for t, r, s in divided],
+        [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
         small=is_small(y.size * channels * 4),
     )
     for more in totals[1:]:
         totals[0] += more
     W = np.empty((outer, channels, 3, 3), dtype)
-    sums = totals[0].reshape(PLACES, rows, row)
     least = -(-LEAST_FILTERS // channels)
-    parallel.divide(filters_back, outer, least, sums, W.reshape(-1, 9), channels)
+    found = totals[0].reshape(PLACES, rows, row)
+    parallel.divide(filters_back, outer, least, found, W.reshape(-1, 9), channels)
     return W
