@@ -111,9 +111,9 @@ SIMULATED = (8, "10 Gb/s")
 """Of which a step is measured whose sums end when a network's would."""
 
 
-def gradient_bytes() -> int:
-    """Bytes of the gradients of the measured network."""
-    return sum(size for size, _ in buffers(1.0))
+def gradient_sizes() -> list[int]:
+    """The elements of the gradients of the measured network, weights and biases."""
+    return [size for a, b in pairwise(LAYERS) for size in (a * b, b)]
 
 
 def buffers(compute: float) -> list[tuple[int, float]]:

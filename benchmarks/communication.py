@@ -21,13 +21,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import BenchmarkError, picture, results
-from benchmarks.alpha_beta import NETWORKS, RANKS, SIMULATED, Fit, fit, gradient_bytes, predicted
+from benchmarks.alpha_beta import NETWORKS, RANKS, SIMULATED, Fit, fit, gradient_sizes, predicted
 from benchmarks.machine import machine
 from benchmarks.overhead import positive
 from benchmarks.process import WORKERS, environment
 from benchmarks.table import table
 
 BYTES = (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)
+PIECES = 16  # arrays of each of these
 STEPS = 5
 GOAL = 1.3
 CASES = ("strong", "weak")
@@ -78,7 +79,11 @@ def measured(count: int, options: argparse.Namespace) -> dict[str, Any]:
                     peers[name].append(peer("steps", name, STEPS))
         found: dict[str, Any] = {"plugrad": times, "torch": peers}
         if count > 1:
-            found["exchange"] = {str(size): own("exchange", size, options.rounds) for size in BYTES}
+            found["exchange"] = {
+                str(size): own("exchange", [size // 4 // PIECES] * PIECES, options.rounds)
+                for size in BYTES
+            }
+            found["step"] = own("exchange", gradient_sizes(), options.rounds)
             found["memory"] = [own("memory", *MEMORY, sharded) for sharded in (False, True)]
     return found
 
@@ -165,18 +170,22 @@ def scaling(ranks: dict[str, Any]) -> str:
 
 
 def exchanges(ranks: dict[str, Any]) -> str:
+    sizes = gradient_sizes()
     rows = [
-        [
-            count,
-            f"{int(size) >> 10:,}",
-            f"{bare * 1e3:.3f}",
-            f"{own * 1e3:.3f}",
-            f"{own / bare:.2f}",
-        ]
+        [count, kib, f"{bare * 1e3:.3f}", f"{own * 1e3:.3f}", f"{own / bare:.2f}"]
         for count, each in ranks.items()
-        for size, (bare, own) in each["exchange"].items()
+        for kib, (bare, own) in [
+            *((f"{int(size) >> 10:,}", took) for size, took in each["exchange"].items()),
+            (f"{sum(sizes) >> 8:,}, a step's {len(sizes)}", each["step"]),
+        ]
     ]
-    head = ["ranks", "KiB", "bare Allreduce, ms", "exchange, ms", f"ratio (goal: {GOAL})"]
+    head = [
+        "ranks",
+        f"KiB, in {PIECES} arrays",
+        "bare Allreduce, ms",
+        "exchange, ms",
+        f"ratio (goal: {GOAL})",
+    ]
     return str(table(head, rows))
 
 
@@ -184,9 +193,9 @@ def hidden(ranks: dict[str, Any]) -> str:
     """The share of the exchange that the backward pass hides."""
     lines = []
     for count, each in ranks.items():
-        shown, alone = exposed(each), exchange_of_a_step(each)
+        shown, alone = exposed(each), each["step"][1]
         lines.append(
-            f"{count} ranks: an exchange of {gradient_bytes() / 1e6:.1f} MB takes "
+            f"{count} ranks: an exchange of {4e-6 * sum(gradient_sizes()):.1f} MB takes "
             f"{alone * 1e3:.2f} ms by itself and adds {shown * 1e3:.2f} ms to a step: "
             f"{max(0.0, 1 - shown / alone):.0%} hidden"
         )
@@ -206,15 +215,6 @@ def exposed(each: dict[str, Any], case: str = "weak") -> float:
     """Seconds that the exchange adds to a step."""
     with_it, without = each["plugrad"][case], each["plugrad"]["weak, no exchange"]
     return median(a - b for a, b in zip(with_it, without, strict=True))
-
-
-def exchange_of_a_step(each: dict[str, Any]) -> float:
-    """Seconds of the exchange of the measured network, between those of the nearest sizes."""
-    size = gradient_bytes()
-    points = sorted((int(n), own) for n, (_, own) in each["exchange"].items())
-    (a, s), (b, t) = next(pair for pair in zip(points, points[1:], strict=False)
-                          if pair[1][0] >= size)  # fmt: skip
-    return float(s + (t - s) * (size - a) / (b - a))
 
 
 def kept(ranks: dict[str, Any]) -> str:

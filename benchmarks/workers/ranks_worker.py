@@ -17,7 +17,6 @@ from core.communicators import create_communicator, create_multi_node_optimizer
 from core.training import Buckets, Pending
 
 BATCH, SIZES = 128, LAYERS
-PIECES = 16  # parameters that a measured exchange is of
 comm = create_communicator("mpi")
 dummy = create_communicator("dummy")
 
@@ -96,13 +95,13 @@ def steps(case, count):
     return (perf_counter() - begin) / count
 
 
-def exchange(size, count):
-    """Seconds of a bare Allreduce of so many bytes, and of the exchange of such gradients."""
-    model = core.ChainList(*[Vector(size // 4 // PIECES) for _ in range(PIECES)])
+def exchange(sizes, count):
+    """Seconds of a bare Allreduce of so many numbers, and of the exchange of such gradients."""
+    model = core.ChainList(*[Vector(size) for size in sizes])
     sums = Buckets(comm, [*model.params()])
     bare, own = [], []
     for _ in range(count + 1):
-        buffer = np.ones(size // 4, "f")  # both begin with what has just been computed
+        buffer = np.ones(sum(sizes), "f")  # both begin with what has just been computed
         comm._comm.Barrier()
         begin = perf_counter()
         comm._comm.Allreduce(comm._mpi.IN_PLACE, buffer)

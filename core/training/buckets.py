@@ -52,6 +52,7 @@ class Slot:
     __slots__ = (
         "bucket",
         "grad",
+        "is_here",
         "is_packed",
         "mark",
         "parameter",
@@ -64,6 +65,7 @@ class Slot:
     def __init__(self, bucket: Bucket, parameter: Parameter) -> None:
         self.bucket, self.parameter, self.shape = bucket, parameter, parameter.shape
         self.start = self.stop = 0  # of the sum, in what this rank gets of it
+        self.is_here = True  # whether this rank gets it
         self.spec: Any = None  # of what this rank gets
         self.grad: Any = None  # until the buffer is made
         self.mark = 0.0  # 1 where this rank has a gradient
@@ -104,6 +106,7 @@ class Bucket:
                 if owners is None or owners[id(parameter)] == owner:
                     slot = Slot(self, parameter)
                     slot.start, slot.stop = end - first, end - first + parameter.size
+                    slot.is_here = owners is None or owner == rank
                     end += parameter.size
                     self.slots.append(slot)
             self.bounds.append(end)
@@ -291,7 +294,7 @@ class Buckets(NeedsInit):
             self._refuse_missing(counts, everywhere)
         for slot, count in zip(slots, counts, strict=True):
             grad = None
-            if count and self._is_here(slot.parameter):
+            if count and slot.is_here:
                 grad = slot.bucket.buffer[slot.start : slot.stop].reshape(slot.shape)
                 if slot.parameter._spec is not slot.spec:
                     grad = self._as_parameter(slot, grad)
@@ -315,9 +318,6 @@ class Buckets(NeedsInit):
                     f"{parameter.shape} has a gradient on {count:.0f} of {everywhere} ranks. "
                     "With zero_fill=True it counts as zeros on the others."
                 )
-
-    def _is_here(self, parameter: Parameter) -> bool:
-        return self.owners is None or self.owners[id(parameter)] == self.comm.rank
 
     def allreduce(self, weight: float, everywhere: int | None = None) -> None:
         """Replace the gradients that the parameters have by their weighted sums over all ranks.

@@ -55,18 +55,18 @@ def trained(ranks, count, out, steps, *flags):
 
 
 def test_a_snapshot_resumes_on_as_many_ranks_to_the_bit_and_on_others_with_what_comes_next(
-    default_ranks, tmp_path
+    ranks, tmp_path
 ):
-    straight, all_seen, weights = trained(default_ranks, 3, tmp_path / "straight", 15)
+    straight, all_seen, weights = trained(ranks, 3, tmp_path / "straight", 15)
     for epoch in range(3):  # 50 examples, in batches of 12, each once in every epoch
         numbers = sum(all_seen, [])[50 * epoch : 50 * (epoch + 1)]
         assert Counter(numbers) == Counter(range(50))
-    begun, seen, _ = trained(default_ranks, 3, tmp_path / "begun", 5, "--shards")
+    begun, seen, _ = trained(ranks, 3, tmp_path / "begun", 5, "--shards")
     assert seen == all_seen[:5]
     for count, *flags in ((3, "--shards"), (3,), (1,), (2, "--shards"), (4,)):
         folder = tmp_path / f"{count} {flags}"
         shutil.copytree(tmp_path / "begun", folder)
-        told, seen, found = trained(default_ranks, count, folder, 15, *flags)
+        told, seen, found = trained(ranks, count, folder, 15, *flags)
         assert told["iteration"] == 15
         assert seen == all_seen[5:]
         assert np.allclose(found, weights, atol=1e-5)
@@ -98,25 +98,25 @@ def processes_of(folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are found in /proc")
-def test_the_example_is_killed_at_drawn_points_and_goes_on(default_ranks, tmp_path):
+def test_the_example_is_killed_at_drawn_points_and_goes_on(ranks, tmp_path):
     example = [str(EXAMPLE), "--communicator", "mpi", "--out", str(tmp_path), "--resume"]
     draws = random.Random(1)
     for count, snapshots in ((2, 1), (3, 2)):
         said = tmp_path / f"said by {count}"
         with said.open("w") as file:
             job = subprocess.Popen(
-                [*default_ranks.launcher(count), *example, "--epoch", "40"],
-                env=default_ranks.environment(),
+                [*ranks.launcher(count), *example, "--epoch", "40"],
+                env=ranks.environment(),
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
         until = time.monotonic() + 100
         while newest(tmp_path) < snapshots and time.monotonic() < until and job.poll() is None:
             time.sleep(0.01)
-        ranks = processes_of(tmp_path)
-        assert len(ranks) == count
+        processes = processes_of(tmp_path)
+        assert len(processes) == count
         time.sleep(draws.random() * 0.2)
-        killed = draws.choice(ranks)
+        killed = draws.choice(processes)
         os.kill(killed, signal.SIGKILL)
         assert job.wait(timeout=10) != 0
         place = re.escape(socket.gethostname())
@@ -124,8 +124,8 @@ def test_the_example_is_killed_at_drawn_points_and_goes_on(default_ranks, tmp_pa
         assert re.search(lost, said.read_text())
         assert not processes_of(tmp_path)
     ended = subprocess.run(
-        [*default_ranks.launcher(2), *example, "--epoch", str(newest(tmp_path) + 1)],
-        env=default_ranks.environment(),
+        [*ranks.launcher(2), *example, "--epoch", str(newest(tmp_path) + 1)],
+        env=ranks.environment(),
         capture_output=True,
         text=True,
     )

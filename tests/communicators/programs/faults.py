@@ -91,6 +91,14 @@ def ends():
         comm.allreduce(np.ones(3))
 
 
+def makes_fewer_steps():
+    """Ranks whose iterators end at different times, in a loop of one's own."""
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(0.1), comm)
+    model = optimizer.setup(core.links.Classifier(core.links.Linear(2, 2))).target
+    for _ in range(3 - comm.rank):
+        optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+
+
 def never_goes_back():
     """Send what another rank makes no use of."""
     comm.time_limit = 60
