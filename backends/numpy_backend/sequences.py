@@ -302,7 +302,7 @@ def _product(a: Array, b: Array, y: Array) -> list[_Job]:
         [(loop, arguments, parts, threads, small)] = found
         operands = [(a, a), (b, b), (made, y)]
         return [_Job(loop, made.dtype, arguments, operands, parts, threads, small)]
-    given = gemm.arguments(a, b, y, -2, 1)
+    given = gemm.arguments(a, b, y)
     if given is None:
         raise Unfit
     return [_Job(gemm.multiply, y.dtype, given, [(a, a), (b, b), (y, y)])]

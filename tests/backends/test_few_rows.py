@@ -31,8 +31,9 @@ def whole(*shape: int, dtype: str = "float32") -> Any:
 @pytest.fixture(autouse=True, scope="module")
 def all_shapes() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("LEAST", "PART", "PART_OF_ONE", "SHALLOW", "DEEP"):
-            patch.setattr(few_rows, name, 16 if name in ("SHALLOW", "DEEP") else 1)
+        for name, value in {"LEAST": 1, "PART": 1, "PART_OF_ONE": 1, "SHALLOW": 16}.items():
+            patch.setattr(few_rows, name, value)
+        patch.setattr(few_rows, "FEW", 60)
         patch.setattr(linear, "LEAST", 16)
         with taking(1):
             yield

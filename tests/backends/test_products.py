@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend import blas, parallel, products
-from backends.numpy_backend.kernels import gemm
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import blocked, few_rows
 
 needs_openblas = pytest.mark.skipif(blas.control() is None, reason="NumPy has another BLAS")
 
@@ -43,9 +44,9 @@ def two() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def limits_of_this_test() -> Iterator[None]:
     """Nothing of how other tests divided, whose limits may have been others."""
-    products._division.cache_clear()
+    blocked._division.cache_clear()
     yield
-    products._division.cache_clear()
+    blocked._division.cache_clear()
 
 
 SHAPES = [
@@ -68,15 +69,20 @@ SHAPES = [
 @needs_openblas
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("loops", [True, False])
 def test_divided_products_are_products(
-    shapes: Any, dtype: str, shared: bool, two: Any, monkeypatch: pytest.MonkeyPatch
+    shapes: Any, dtype: str, loops: bool, two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    available = gemm.available
-    monkeypatch.setattr(products, "ALONE", 0)
-    monkeypatch.setattr(products, "DIVIDED", 0)
-    monkeypatch.setattr(products, "SHARED", 0)
-    monkeypatch.setattr(gemm, "available", lambda dtype: shared and available(dtype))
+    available = loops and compiler.available()
+    for module, names in (
+        (products, "ALONE DIVIDED"),
+        (few_rows, "LEAST"),
+        (blocked, "LEAST NARROW"),
+    ):
+        for name in names.split():
+            monkeypatch.setattr(module, name, 0)
+    monkeypatch.setattr(blocked, "PART", 1)
+    monkeypatch.setattr(products.compiler, "available", lambda: available)
     r = np.random.RandomState(0)
     a, b = [r.randint(-4, 5, shape).astype(dtype) for shape in shapes]
     expected = np.matmul(a, b)  # whole numbers: exact in any order
@@ -109,10 +115,10 @@ def test_products_of_the_other_order_of_bytes_are_numpys(dtype: str) -> None:
 def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
     r = np.random.RandomState(m)
     a, b = r.randn(m, 64).astype("f"), r.randn(64, n).astype("f")
-    products._division.cache_clear()
+    blocked._division.cache_clear()
     with pytest.MonkeyPatch.context() as patch, blas_threads(4):
         patch.setattr(products, "DIVIDED", 0)
-        patch.setattr(products, "SHARED", 0)
+        patch.setattr(blocked, "PART", 1)
         with core.using_config("num_threads", threads):
             first = products.matmul(a, b)
             assert all((products.matmul(a, b) == first).all() for _ in range(3))
@@ -121,20 +127,21 @@ def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
 SIDES = st.integers(1, 3000)
 
 
-@given(SIDES, SIDES, SIDES, st.booleans(), st.integers(2, 5))
+@given(SIDES, SIDES, SIDES, st.booleans(), st.booleans(), st.integers(1, 5))
 def test_threads_have_equal_shares_of_a_product(
-    m: int, k: int, n: int, turned: bool, threads: int
+    m: int, k: int, n: int, left: bool, right: bool, threads: int
 ) -> None:
-    division = products._division((m, k), (k, n), turned, threads)
-    if division is not None:
-        assert division.shape == (m, n) and division.work == m * k * n
-        assert division.parts < threads or division.parts % threads == 0
+    units, size, parts, _ = blocked._division((1, m, n), k, (left, right), threads)
+    assert parts < threads or parts % threads == 0
+    assert sorted(units)[:2] == [0, 0] and units[0] == 0
+    assert size * max(units) >= (m if units[1] else n) > (size - 1) * max(units)
 
 
-@given(st.integers(100, 1000), st.integers(300, 1000), st.integers(24, 128))
-def test_a_gradient_of_weights_is_divided_as_the_weights_are(m: int, n: int, batch: int) -> None:
-    division = products._division((m, batch), (batch, n), True, 2)
-    assert division is None or division.axis == -2
+@given(st.integers(400, 1000), st.integers(400, 1000), st.integers(24, 128))
+def test_a_gradient_of_weights_needs_few_panels(m: int, n: int, batch: int) -> None:
+    """Of a tall product each thread has rows, of a wide one columns: it packs the less."""
+    for shape, axis in (((1, m, 24), 1), ((1, 24, n), 2)):
+        assert blocked._division(shape, batch, (True, False), 2).units[axis]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "complex64"])
@@ -170,7 +177,7 @@ def test_inside_a_product_of_ours_blas_has_one_thread(
         return real(*args, **options)
 
     monkeypatch.setattr(np, "matmul", spy)
-    monkeypatch.setattr(gemm, "available", lambda dtype: False)
+    monkeypatch.setattr(blocked, "product", lambda *_, **__: None)
     x, w = (core.Variable(np.ones((600, 600), "f")) for _ in range(2))
     F.linear(x, w)
     assert len(seen) == 2 and {threads for threads, _ in seen} == {1}
@@ -182,9 +189,11 @@ def test_where_the_user_limits_blas_products_are_not_divided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parallel, "each", lambda *_: pytest.fail("divided"))
+    parts, share = [], parallel.share
+    monkeypatch.setattr(parallel, "share", lambda *a, **o: (parts.append(a[2]), share(*a, **o)))
     with blas_threads(1) as control, core.using_config("num_threads", 2):
         products.matmul(np.ones((600, 600), "f"), np.ones((600, 600), "f"))
-        assert control.get() == 1
+        assert control.get() == 1 and set(parts) <= {1}
 
 
 @needs_openblas

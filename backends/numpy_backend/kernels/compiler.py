@@ -43,11 +43,15 @@ def available() -> bool:
 
 
 class Layout(NamedTuple):
-    """A contiguous array as numba sees it; `dtype` None is T."""
+    """An array as numba sees it: contiguous, or with `order` "A" of any strides.
+
+    `dtype` None is T.
+    """
 
     axes: int
     writeable: bool
     dtype: str | None = None
+    order: str = "C"
 
 
 Read1: TypeAlias = Annotated[Array, Layout(1, False)]
@@ -58,6 +62,7 @@ Write1: TypeAlias = Annotated[Array, Layout(1, True)]
 Write2: TypeAlias = Annotated[Array, Layout(2, True)]
 Write3: TypeAlias = Annotated[Array, Layout(3, True)]
 Write4: TypeAlias = Annotated[Array, Layout(4, True)]
+View3: TypeAlias = Annotated[Array, Layout(3, False, order="A")]
 Ints: TypeAlias = Annotated[Array, Layout(1, False, "int32")]
 WriteInts: TypeAlias = Annotated[Array, Layout(1, True, "int32")]
 Ints2: TypeAlias = Annotated[Array, Layout(2, False, "int32")]
@@ -245,7 +250,7 @@ def _native_type(kind: Any, real: Any) -> Any:
     if not isinstance(layout, Layout):
         return real
     element = real if layout.dtype is None else getattr(types, layout.dtype)
-    return types.Array(element, layout.axes, "C", readonly=not layout.writeable)
+    return types.Array(element, layout.axes, layout.order, readonly=not layout.writeable)
 
 
 # -- what kernels ask before they call a loop ------------------------------------------------------

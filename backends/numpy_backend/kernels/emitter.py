@@ -153,6 +153,14 @@ class Emitter:
         offset = offset if isinstance(offset, Number) else self.number(offset)
         return self.builder.gep(pointer, [offset.value])
 
+    def aligned(self, pointer: Any, bytes: int = 64) -> Any:
+        """The first place from a pointer on where a line of a cache begins."""
+        from llvmlite import ir
+
+        whole = ir.IntType(64)
+        address = Number(self.builder, self.builder.ptrtoint(pointer, whole)) + (bytes - 1)
+        return self.builder.inttoptr((address & -bytes).value, pointer.type)
+
     def pointer(self, address: Number) -> Any:
         """The pointer to a whole number at an address."""
         from llvmlite import ir
@@ -228,19 +236,45 @@ class Emitter:
         """Put one real."""
         self.builder.store(value, pointer)
 
-    def load(self, pointer: Any, lanes: int = 0) -> Any:
-        """A vector that lies anywhere; without `lanes` a full one."""
+    def load(self, pointer: Any, lanes: int = 0, where: Any = None) -> Any:
+        """A vector that lies anywhere; without `lanes` a full one.
+
+        `where` is a condition for each lane: of the others nothing is read, they are zeros.
+        """
         from llvmlite import ir
 
         kind = ir.VectorType(self.real, lanes or self.lanes)
-        value = self.builder.load(self.builder.bitcast(pointer, kind.as_pointer()))
+        place = self.builder.bitcast(pointer, kind.as_pointer())
+        if where is not None:
+            return self.masked("load", kind, [place, self._align(), where, ir.Constant(kind, None)])
+        value = self.builder.load(place)
         value.align = self.bytes
         return value
 
-    def store(self, value: Any, pointer: Any) -> None:
-        """Put a vector anywhere."""
+    def store(self, value: Any, pointer: Any, where: Any = None) -> None:
+        """Put a vector anywhere, or those of its lanes for which a condition holds."""
+        from llvmlite import ir
+
         place = self.builder.bitcast(pointer, value.type.as_pointer())
-        self.builder.store(value, place).align = self.bytes
+        if where is not None:
+            self.masked("store", ir.VoidType(), [value, place, self._align(), where])
+        else:
+            self.builder.store(value, place).align = self.bytes
+
+    def _align(self) -> Any:
+        from llvmlite import ir
+
+        return ir.Constant(ir.IntType(32), self.bytes)
+
+    def masked(self, what: str, result: Any, arguments: list[Any]) -> Any:
+        """LLVM's own access to those lanes of a vector for which a condition holds."""
+        from llvmlite import ir
+
+        vector = result if what == "load" else arguments[0].type
+        text = f"{vector.element}".replace("float", "f32").replace("double", "f64")
+        kind = f"v{vector.count}{text}"
+        signature = ir.FunctionType(result, [argument.type for argument in arguments])
+        return self._declared(f"llvm.masked.{what}.{kind}.p0{kind}", signature, arguments)
 
     def broadcast(self, value: Any, lanes: int = 0) -> Any:
         """A vector of one value; without `lanes` a full one."""
@@ -280,6 +314,10 @@ class Emitter:
         numbers = ir.Constant(kind, list(range(self.lanes)))
         return self.builder.icmp_signed(">=", numbers, self.broadcast(first.value))
 
+    def lanes_before(self, stop: Number) -> Any:
+        """A condition for each lane of a full vector: whether it is one before `stop`."""
+        return self.builder.not_(self.lanes_from(stop))
+
     def where(self, condition: Any, yes: Any, no: Any) -> Any:
         """The lanes of one vector where a condition holds, else those of another."""
         return self.builder.select(condition, yes, no)
@@ -290,6 +328,22 @@ class Emitter:
 
         name = f"llvm.fmuladd.v{a.type.count}f{8 * self.bytes}"
         return self._declared(name, ir.FunctionType(a.type, [a.type] * 3), [a, b, c])
+
+    def turned(self, vectors: list[Any]) -> list[Any]:
+        """The columns of the square of which these full vectors are the rows."""
+        size = 1
+        while size < self.lanes:
+            # Squares of `size` lanes change places with those beside the diagonal.
+            for i, a in enumerate(vectors):
+                if not i & size:
+                    b, lanes = vectors[i + size], range(self.lanes)
+                    above = [self.lanes + j - size if j & size else j for j in lanes]
+                    below = [self.lanes + j if j & size else j + size for j in lanes]
+                    vectors[i], vectors[i + size] = (
+                        self.shuffle(a, b, places) for places in (above, below)
+                    )
+            size *= 2
+        return vectors
 
     def sums(self, vectors: list[Any]) -> list[Any]:
         """The sum over the lanes of each of 2**n vectors."""

@@ -94,7 +94,7 @@ class _Loop:
         if self.mask is not None and lanes > 1:
             nothing = ir.Constant(whole, None)
             number = ir.Constant(ir.IntType(32), size)
-            value = self._masked("load", whole, [place, number, self.mask.value, nothing])
+            value = e.masked("load", whole, [place, number, self.mask.value, nothing])
         else:
             value = e.builder.load(place)
             value.align = size
@@ -113,19 +113,9 @@ class _Loop:
         size = 1 if x.dtype == "bool" else kind_size(x.dtype)
         if self.mask is not None and x.lanes > 1:
             number = ir.Constant(ir.IntType(32), size)
-            self._masked("store", ir.VoidType(), [value, place, number, self.mask.value])
+            e.masked("store", ir.VoidType(), [value, place, number, self.mask.value])
         else:
             e.builder.store(value, place).align = size
-
-    def _masked(self, what: str, result: Any, arguments: list[Any]) -> Any:
-        """LLVM's own access to the lanes that the mask leaves."""
-        from llvmlite import ir
-
-        vector = result if what == "load" else arguments[0].type
-        text = f"{vector.element}".replace("float", "f32").replace("double", "f64")
-        kind = f"v{vector.count}{text}"
-        signature = ir.FunctionType(result, [argument.type for argument in arguments])
-        return self.e._declared(f"llvm.masked.{what}.{kind}.p0{kind}", signature, arguments)
 
     def _first_lanes(self, count: Any) -> Vector:
         """Where a lane is among the first ones."""

@@ -1,4 +1,4 @@
-"""Products of matrices by BLAS's own function, so that threads share them as they share loops."""
+"""Products of matrices by BLAS's own function, called as loops are, without the interpreter."""
 
 from __future__ import annotations
 
@@ -49,74 +49,29 @@ def multiply(
     k: int,
     a: int,
     lda: int,
-    a_step: int,
     b: int,
     ldb: int,
-    b_step: int,
-    axis: int,
-    unit: int,
-    start: int,
-    stop: int,
 ) -> None:
-    """Products in `c`: matrices, rows or columns from the unit `start` on; a and b are addresses.
-
-    Steps are from one matrix to the next, all in bytes, `lda` and `ldb` in elements.
-    """
-    first, last = start * unit, stop * unit
-    if axis == -3:
-        for i in range(first, last):
-            at_a, at_b = a + i * a_step, b + i * b_step
-            _gemm(c, function, left, right, m, n, k, at_a, lda, at_b, ldb, n, i * m * n)
-    elif axis == -2:
-        at = a + first * c.itemsize * (lda if left == _AS_IT_IS else 1)
-        rows = min(last, m) - first
-        for i in range(c.size // max(m * n, 1)):
-            at_a, at_b = at + i * a_step, b + i * b_step
-            place = (i * m + first) * n
-            _gemm(c, function, left, right, rows, n, k, at_a, lda, at_b, ldb, n, place)
-    else:
-        at = b + first * c.itemsize * (1 if right == _AS_IT_IS else ldb)
-        columns = min(last, n) - first
-        for i in range(c.size // max(m * n, 1)):
-            at_a, at_b = a + i * a_step, at + i * b_step
-            _gemm(
-                c, function, left, right, m, columns, k, at_a, lda, at_b, ldb, n, i * m * n + first
-            )
+    """The product in `c` of matrices at two addresses."""
+    _gemm(c, function, left, right, m, n, k, a, lda, b, ldb, n, 0)
 
 
 def available(dtype: np.dtype[Any]) -> bool:
-    """Whether products of a dtype can be shared so."""
+    """Whether matrices of a dtype can be multiplied so."""
     return compiler.available() and blas.gemm(dtype) is not None
 
 
-def arguments(a: Array, b: Array, out: Array, axis: int, unit: int) -> tuple[Any, ...] | None:
-    """Arguments of `multiply` for all of the products; None if factors do not lie as BLAS asks.
-
-    Args:
-        a: Matrices (..., m, k), with one axis before at most.
-        b: Matrices (..., k, n), likewise.
-        out: The products, contiguous.
-        axis: -3, -2 or -1: along which of `out` it is divided.
-        unit: Of so many.
-    """
-    left = _laid(a.shape[-2:], a.strides[-2:], a.itemsize)
-    right = _laid(b.shape[-2:], b.strides[-2:], b.itemsize)
-    if left is None or right is None or out.ndim > 3:
+def arguments(a: Array, b: Array, out: Array) -> tuple[Any, ...] | None:
+    """Arguments of `multiply` for two matrices; None if they do not lie as BLAS asks."""
+    left = _laid(a.shape, a.strides, a.itemsize)
+    right = _laid(b.shape, b.strides, b.itemsize)
+    if left is None or right is None or not (a.flags.aligned and b.flags.aligned):
         return None
-    if not (a.flags.aligned and b.flags.aligned):
-        return None
-    (m, n), size = out.shape[-2:], out.shape[axis]
     return (
-        *(out.reshape(-1), blas.gemm(out.dtype), left[0], right[0], m, n, a.shape[-1]),
-        *(a.__array_interface__["data"][0], left[1], _apart(a)),
-        *(b.__array_interface__["data"][0], right[1], _apart(b)),
-        *(axis, unit, 0, -(-size // unit)),
+        *(out.reshape(-1), blas.gemm(out.dtype), left[0], right[0], *out.shape, a.shape[1]),
+        *(a.__array_interface__["data"][0], left[1]),
+        *(b.__array_interface__["data"][0], right[1]),
     )
-
-
-def _apart(a: Array) -> int:
-    """How far its matrices are apart."""
-    return a.strides[0] if a.ndim > 2 and len(a) > 1 else 0
 
 
 @lru_cache(4096)

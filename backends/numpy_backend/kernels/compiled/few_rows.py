@@ -24,8 +24,8 @@ from backends.numpy_backend.kernels.compiler import (
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from core.registry.threads import num_threads
 
-FEW, MANY, SHALLOW, DEEP = 48, 128, 256, 512
-"""So many rows at most, of at least so many elements each, for which it does as well as BLAS."""
+FEW, SHALLOW = 24, 128
+"""So many rows at most, of at least so many elements each, for which nothing has to be packed."""
 LEAST = 1 << 17  # multiplications; for less BLAS is called sooner
 PART = 1 << 20  # multiplications of a part
 PART_OF_ONE = 1 << 18  # the same of one row, where reading the matrix is what takes time
@@ -120,7 +120,7 @@ def product(
         return None
     (rows, depth), (deep, columns) = x.shape, W.shape
     work = rows * depth * columns
-    if work < LEAST or rows > MANY or depth < (SHALLOW if rows <= FEW else DEEP) or deep != depth:
+    if work < LEAST or rows > FEW or depth < SHALLOW or deep != depth:
         return None
     if not (W.flags.f_contiguous and x.flags.c_contiguous):
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel, products
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import few_rows
+from backends.numpy_backend.kernels.compiled import blocked, few_rows
 from backends.numpy_backend.kernels.compiler import Array, Read1, Read2, Write1, Write2, compiled
 from backends.numpy_backend.kernels.plain import weights
 
@@ -46,7 +46,10 @@ def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array
     plain = b is None or (
         b.shape == W.shape[:1] and b.dtype == x.dtype and b.flags.c_contiguous and b.flags.aligned
     )
-    y = few_rows.product(x, W.T, b, products.threads) if plain else None
+    y = None
+    if plain and x.size * len(W) >= few_rows.LEAST:
+        for product in (few_rows.product, blocked.product):
+            y = product(x, W.T, b, products.threads) if y is None else y
     if y is None:
         y = xp.matmul(x, W.T)
         if b is not None:
