@@ -121,7 +121,7 @@ def _deconvolution(
                     with e.loop(high - low) as c:
                         fill(e, room, c * s.plane, s.plane, e.read(e.at(b, (channel + c) * bias)))
                 at = (d * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
-                scatter(e, room, at, offsets, inputs, lane, s.lanes, used, run)
+                scatter(e, room, at, offsets, inputs, lane, s.lanes, used, s.taps, run)
                 with e.when((q + lane + run) % s.places < 1):
                     image = e.at(x, (n * s.groups * s.channels + channel) * s.elements)
                     take(e, image, room, e.at(b, channel * bias), bias, high - low, sizes)

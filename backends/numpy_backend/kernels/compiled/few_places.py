@@ -21,7 +21,7 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     biases_of,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.panels import fill
+from backends.numpy_backend.kernels.compiled.panels import fill, turn_back
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
@@ -34,6 +34,7 @@ from backends.numpy_backend.kernels.compiler import (
     contiguous,
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.placement import LINE
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
@@ -149,9 +150,16 @@ def _products(
 
     with e.loop(high, 1, low) as r:
         fill(e, to, r * outs * lanes, outs * lanes, e.read(e.at(b, r * bias)))
-    with e.loop(high, height, low) as r, e.loop(depth, BLOCK) as d, e.loop(outs) as o:
+    with e.loop(high, height, low) as r, e.loop(depth, BLOCK) as d:
         below = (d + BLOCK).least(depth)
         with (
+            e.when(row < column),  # filters in as many pages: the processor cannot see what follows
+            e.loop((below + BLOCK).least(depth), 1, below) as soon,
+            e.loop(row * height, LINE // e.bytes) as i,
+        ):
+            e.prefetch(e.at(W, r * row + soon * column + i))
+        with (
+            e.loop(outs) as o,
             e.loop(lanes, vectors * e.lanes) as lane,
             e.whether(lanes - lane <= e.lanes) as cases,
         ):
@@ -195,12 +203,8 @@ def _sums(
                 for j, total in enumerate(totals):
                     e.store(total.get(), e.at(panel, (taps * i + tap) * width + j * e.lanes))
         with e.loop((high - r).least(height)) as own:
-            for j in range(0, width, e.lanes):
-                with e.when(c + j < channels), e.loop(taps) as tap:
-                    source = e.at(panel, (taps * own + tap) * width + j)
-                    to = e.at(W, ((r + own) * channels + c + j) * taps + tap)
-                    for lane in range(e.lanes):
-                        e.write(e.read(e.at(source, lane)), e.at(to, taps * lane))
+            to, rows = ((r + own) * channels + c) * taps, (channels - c).least(width)
+            turn_back(e, W, to, taps, panel, taps * own * width, width, rows, taps)
 
 
 @compiled

@@ -146,13 +146,18 @@ def scatter(
     s: Any,
     pitch: Any,
     rows: Any,
+    taps: Any,
     count: Any,
 ) -> None:
-    """`to[t + offsets[r] :][:count] += source[s + r * pitch :][:count]` for each row, in turn."""
+    """`to[t + offsets[r] :][:count] += source[s + r * pitch :][:count]` for each row.
+
+    Rows of a channel are `taps`. They overlap: what is read where something else was just written
+    has to wait, so channels take turns.
+    """
     to, source = e.at(to, t), e.at(source, s)
     for i, width in pieces(e, count):
         start, source_start = e.at(to, i), e.at(source, i)
-        with e.loop(rows) as r:
+        with e.loop(taps) as tap, e.loop(rows, taps, tap) as r:
             [offset] = e.numbers(e.at(offsets, r), 1)
             place = e.at(start, offset)
             value = e.load(e.at(source_start, r * pitch), width)
