@@ -202,7 +202,7 @@ class Buckets(NeedsInit):
         """Begin a step, in which this rank's gradients count `weight`: nothing is packed yet."""
         self._begun = self._waited = self._under_way = 0
         for slot in self._slots.values():
-            slot.is_packed = False
+            slot.is_packed, slot.grad = False, None
         is_cast = self.comm.get_config("allreduce_grad_dtype") is not None
         self._weight = weight if is_cast else 1.0
         for bucket in self.buckets:
