@@ -123,10 +123,11 @@ class Call(NamedTuple):
 class Equation:
     """One call: its arguments, in which values stand for arrays, and the values that it gives.
 
-    `several` says that the call gives a sequence of arrays.
+    `inputs` are the values among the arguments, in their order. `several` says that the call gives
+    a sequence of arrays.
     """
 
-    __slots__ = ("args", "call", "kwargs", "origin", "outputs", "several")
+    __slots__ = ("args", "call", "inputs", "kwargs", "origin", "outputs", "several")
 
     def __init__(
         self,
@@ -140,14 +141,10 @@ class Equation:
         self.call = call
         self.args = args
         self.kwargs = kwargs
+        self.inputs = list(values_in((args, kwargs)))
         self.outputs = outputs
         self.several = several
         self.origin = origin
-
-    @property
-    def inputs(self) -> list[Value]:
-        """The values among the arguments, in their order."""
-        return list(values_in((self.args, self.kwargs)))
 
     def with_values(self, put: Callable[[Value], Value]) -> Equation:
         """The same equation of other values."""

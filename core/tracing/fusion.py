@@ -230,7 +230,8 @@ class _Grouping:
 
     def _through_others(self, n: int, above: int) -> bool:
         """Whether something between lies in `above` that depends on a node."""
-        return any([self.above[m] >> n & 1 for m in _bits(above) if m != n])
+        between = above & ~(self.above[n] | 1 << n) if above >> n & 1 else 0
+        return any([self.above[m] >> n & 1 for m in _bits(between)])
 
     def _join(self, n: int, equation: Equation, part: str, above: int) -> bool:
         draft = self.drafts[n]

@@ -61,6 +61,8 @@ def infer(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], constants: 
             rule = _product
         elif name == "einsum":
             rule = _einsum
+        elif name == "take":
+            rule = _taken
         elif name == "getitem":
             _refuse_masks(args[1], constants)
     if name == "reshape" and call.kind == "xp":
@@ -181,6 +183,18 @@ def _product(function: Any, args: Any, kwargs: Any) -> Any:
     lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
     rows = a.shape[-2:-1] if len(a.shape) > 1 else ()
     return _with_shape(found, (*lead, *rows, *(b.shape[-1:] if len(b.shape) > 1 else ())))
+
+
+def _taken(function: Any, args: Any, kwargs: Any) -> Any:
+    x, index = args[:2]
+    axis = kwargs.get("axis", args[2] if len(args) > 2 else None)
+    known = isinstance(x, Value) and isinstance(index, Value) and x.shape
+    if not known or type(axis) is not int or len(args) + len(kwargs) != 3:
+        return None
+    first = host().xp.zeros((1,) * len(index.shape), dtype=index.dtype)
+    found = _shapes(function(_one(x), first[()] if index.scalar else first, axis=axis))
+    before, after = x.shape[: axis % len(x.shape)], x.shape[axis % len(x.shape) + 1 :]
+    return _with_shape(found, (*before, *index.shape, *after))
 
 
 def _einsum(function: Any, args: Any, kwargs: Any) -> Any:
