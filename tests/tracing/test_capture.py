@@ -473,7 +473,7 @@ def test_random_networks(network):
         return m, o, step
 
     repeats = network["width"] // 4
-    compare(made, 5, [(np.tile(X, (repeats, 1)), np.tile(T, repeats))])
+    compare(made, 100, [(np.tile(X, (repeats, 1)), np.tile(T, repeats))])
 
 
 # -- what is done to a captured step ---------------------------------------------------------------
