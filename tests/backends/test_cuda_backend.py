@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import several_devices
 
 import core
 import core.functions as F
@@ -377,6 +378,17 @@ def test_copies_between_devices_are_differentiable(gpu: CudaBackend) -> None:
     np.testing.assert_allclose(gpu.to_host(g.array), 32.0)
     (second,) = core.grad([F.sum(g)], [x])
     np.testing.assert_allclose(gpu.to_host(second.array), 48.0)
+
+
+@on_cpu
+@pytest.mark.parametrize("second", ["cuda:0", "cuda:1"])
+@pytest.mark.parametrize("train", [several_devices.of_halves, several_devices.of_shares])
+def test_models_and_batches_are_divided_among_gpus(
+    gpu: CudaBackend, train: Any, second: str
+) -> None:
+    strays.clear()
+    several_devices.check(train, "cuda:0", second)
+    assert strays == []
 
 
 def test_an_unknown_dtype_is_refused(gpu: CudaBackend) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import several_devices
 from cuda_kernels import DRAWN, FORMULAS, RULES, drawn
 from cuda_on_cpu import Kernels
 
@@ -179,6 +180,11 @@ def test_operations_compute_on_a_device_that_is_not_current(gpu):
     assert str(y.device) == "cuda:1" and str(gpu.device_of(x.grad)) == "cuda:1"
     back = F.copy(y, "cuda:0")
     assert str(back.device) == "cuda:0"
+
+
+@pytest.mark.parametrize("train", [several_devices.of_halves, several_devices.of_shares])
+def test_models_and_batches_are_divided_among_gpus_or_on_one(gpu, train):
+    several_devices.check(train, "cuda:0", f"cuda:{len(gpu.devices()) - 1}")
 
 
 DTYPES = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 2e-4, "float64": 1e-10}
