@@ -136,7 +136,8 @@ class _Call(Planned):
             one = group.rows == 1
             at = (0, 1, start, stop) if one else (start, stop, 0, group.columns)
             calls.append((*read, *own, *self._kept(), numbers, group.columns, *at))
-        parallel.each(self.loop, calls)
+        small = group.rows * group.columns < parallel.SMALL * LEAST
+        parallel.each(self.loop, calls, small=small)
         return tuple([self._whole(v, y) for v, y in zip(group.outputs, written, strict=True)])
 
     def _whole(self, value: Value, y: Any) -> Any:

@@ -119,7 +119,7 @@ class _Packed:
                 jobs += _loops(equation.call.function, known)
             else:
                 given = [known[v] for v in (*equation.inputs, *equation.outputs)]
-                jobs += _KNOWN[equation.call.name][1](*given)
+                jobs += _KNOWN[equation.call.name][1](equation, *given)
                 if equation.call.name == "matmul":
                     self._apart += _turned(given[0], given[1], arrays)
         self._pack(jobs, [*arrays, *results])
@@ -258,11 +258,13 @@ def _sums_rows(equation: Equation) -> bool:
 def _multiplies(equation: Equation) -> bool:
     a, b = equation.args
     sizes = (*a.shape, *b.shape)
-    return not equation.kwargs and len(sizes) == 4 and min(sizes) > 1
+    ours = equation.call.found(host()) is products.matmul
+    alone = ours or a.size * b.shape[-1] < products.ALONE  # which takes one thread of BLAS's own
+    return alone and not equation.kwargs and len(sizes) == 4 and min(sizes) > 1
 
 
 def _rows(loop: Compiled) -> Callable[..., list[_Job]]:
-    def jobs(*arrays: Array) -> list[_Job]:
+    def jobs(equation: Equation, *arrays: Array) -> list[_Job]:
         flat = tuple([array.ravel() for array in arrays])
         return [_Job(loop, flat[0].dtype, flat, list(zip(flat, arrays, strict=True)))]
 
@@ -294,10 +296,10 @@ def _turned(a: Array, b: Array, places: tuple[Array, ...]) -> list[tuple[int, in
     return [(i[0], j[0])] if i and j else []
 
 
-def _product(a: Array, b: Array, y: Array) -> list[_Job]:
+def _product(equation: Equation, a: Array, b: Array, y: Array) -> list[_Job]:
     """The product as `products.matmul` divides it, or by one call of BLAS."""
     with parallel.noted() as found:
-        made = products.matmul(a, b)
+        made = equation.call.found(host())(a, b)
     if found:
         [(loop, arguments, parts, threads, small)] = found
         operands = [(a, a), (b, b), (made, y)]

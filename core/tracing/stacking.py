@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
+from math import prod
 from typing import Any, NamedTuple
 
-from core.tracing.equation import Call, Equation, Origin, Value
+from core.tracing.equation import Call, Equation, Origin, Value, values_in
 from core.tracing.lifetimes import keeps
 from core.tracing.loops import name_of
 from core.tracing.recorded import Recorded
@@ -64,11 +65,12 @@ def _is_product(equation: Equation) -> bool:
 
 
 def _equation(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, origin: Origin) -> Any:
-    """An equation of NumPy's function, and what it gives."""
+    """An equation of the function that operations on such arrays have, and what it gives."""
     kind, name = ("operator", name) if name in ("add", "getitem") else ("xp", name)
     kwargs = {"axis": 0} if name == "concat" else {}
     made = Value(tuple(shape), dtype)
-    return Equation(Call(kind, name), args, kwargs, (made,), False, origin), made
+    of = max([made.shape, *[value.shape for value in values_in(args)]], key=prod)
+    return Equation(Call(kind, name, of), args, kwargs, (made,), False, origin), made
 
 
 def _below(values: list[Value], origin: Origin) -> Any:

@@ -163,6 +163,21 @@ def test_a_matrix_and_the_same_turned_have_the_product_that_blas_has_for_them():
         assert alike(run(x, y, W), one_by_one(x, y, W))
 
 
+def test_products_of_numpys_own_that_take_several_threads_stay_apart():
+    random = np.random.default_rng(4)
+    x, W = random.standard_normal((100, 600)).astype("f"), random.standard_normal((90, 600))
+
+    def function(x, W):
+        y = np.maximum(x @ W.T, 0) * 2  # Python's operator, of arrays outside of operations
+        return (y.T @ y) * 2, y.T * 3
+
+    program = core.trace(function, x, W.astype("f")).fused()
+    one_by_one, run = compiled(program), compiled(in_sequences(program))
+    for threads in (1, 2):
+        with using_threads(threads):
+            assert alike(run(x, W.astype("f")), one_by_one(x, W.astype("f")))
+
+
 def test_nothing_that_is_given_or_found_is_held():
     program, arrays = prepared()
     for _ in range(2):
@@ -178,7 +193,11 @@ def test_another_number_of_threads_has_its_own_parts():
     random = np.random.default_rng(2)
     shapes = (128, 300), (300, 200), (200, 100)  # products that are divided
     arrays = [random.standard_normal(s).astype("f") for s in shapes]
-    program = core.trace(two_layers, *arrays).fused()
+
+    def function(x, W, V):
+        return F.relu(F.matmul(F.relu(F.matmul(x, W)) * 2, V)) * 3
+
+    program = core.trace(function, *arrays).fused()
     together = in_sequences(program)
     one_by_one, run = compiled(program), compiled(together)
     for threads in (1, 2, 3, 2):

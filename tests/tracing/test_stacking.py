@@ -106,6 +106,19 @@ def test_a_recurrent_network_makes_one_product_for_all_steps():
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_products_of_all_steps_are_those_that_operations_have():
+    """Which are divided among threads of ours: BLAS's own wait awake for each other."""
+    from backends.numpy_backend.products import matmul
+
+    def function(x, y, w):
+        return x @ w, y @ w, x.T @ y + y.T @ x
+
+    program = one_product(core.trace(function, WEIGHTS[0][:9], WEIGHTS[1][:9], WEIGHTS[2]))
+    calls = [e.call for e in program.equations if e.call.name == "matmul"]
+    assert len(calls) == 2
+    assert all([call.found(core.backend.get("numpy")) is matmul for call in calls])
+
+
 def test_captured_steps_draw_in_eagers_order():
     pytest.importorskip("numba")
     x = R.normal(size=(4, 6, N)).astype("f")
