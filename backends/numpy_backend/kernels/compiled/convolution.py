@@ -172,7 +172,7 @@ def _convolving(
     if places >= 2 * many * s.lanes:
         spans = parts(places, s.lanes, many)
     else:
-        ranges = parts(s.filters, 8, many)
+        ranges = parts(s.filters, 8, min(many, threads))  # each gathers windows for itself
 
     most = max([high - low for low, high in ranges])
     sizes = {
