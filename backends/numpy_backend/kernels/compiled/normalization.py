@@ -133,7 +133,7 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     means, squares = two(rows)
     divide(moments, rows, means, squares)
     means = means.reshape(examples, channels)
-    mean = np.mean(means, axis=0)
+    mean = np.add.reduce(means) / x.dtype.type(examples)
     apart = means - mean
     between = np.sum(apart * apart, axis=0) * x.dtype.type(places)
     within = np.sum(squares.reshape(examples, channels), axis=0)
