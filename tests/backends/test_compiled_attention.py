@@ -100,6 +100,18 @@ def test_huge_scores_do_no_harm() -> None:
     np.testing.assert_allclose(y, q, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_stays_with_the_queries_that_see_it(dtype: str) -> None:
+    r = np.random.default_rng(0)
+    q, k, v, g = (r.standard_normal((2, 50, 20)).astype(dtype) for _ in range(4))
+    q[0, 7], k[1, 30] = np.nan, np.nan
+    y = run(Attention(0.2, True), [q, k, v], g)[0]
+    lost = np.zeros((2, 50), bool)
+    lost[0, 7], lost[1, 30:] = True, True
+    np.testing.assert_array_equal(np.isnan(y).all(axis=2), lost)
+    np.testing.assert_array_equal(np.isnan(y).any(axis=2), lost)
+
+
 def test_what_broadcasts_is_left_to_the_formula() -> None:
     q, k = np.ones((3, 4, 5), "f"), np.ones((6, 5), "f")
     assert attention.attention(Attention(), np, q, k, k) is NotImplemented

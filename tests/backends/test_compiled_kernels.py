@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import stat
 import subprocess
@@ -172,3 +173,27 @@ def test_relu_on_many_elements(always: None, divided: None) -> None:
     out.grad = g
     out.backward()
     np.testing.assert_array_equal(v.grad, np.where(y > 0, g, 0))
+
+
+LOOP = """
+import re
+import numpy as np
+from backends.numpy_backend.kernels.compiled import activation
+from backends.numpy_backend.kernels.emitter import registers
+
+[code] = activation._gelu.at(np.dtype("f")).inspect_asm().values()
+print(registers({features!r}).bits, *sorted(set(re.findall("[xyz]mm", code))))
+"""
+MACHINES = {
+    "cascadelake": "+avx,+avx2,+fma,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl",
+    "haswell": "+avx,+avx2,+fma",
+}
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="other code")
+@pytest.mark.parametrize("name", MACHINES)
+def test_loops_use_whole_registers(name: str) -> None:
+    """Also where LLVM would rather take half of them, as for the first of these processors."""
+    environment = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": MACHINES[name]}
+    bits, *used = run(LOOP.format(features=MACHINES[name]), **environment).split()
+    assert {"512": "zmm", "256": "ymm"}[bits] == used[-1]

@@ -90,7 +90,14 @@ class Inlined:
         if dtype not in self._natives:
             import numba
 
-            compile_ = numba.njit(forceinline=True, error_model="numpy", fastmath=self.fastmath)
+            from backends.numpy_backend.kernels.lowering import Compiler
+
+            compile_ = numba.njit(
+                forceinline=True,
+                error_model="numpy",
+                fastmath=self.fastmath,
+                pipeline_class=Compiler,
+            )
             self._natives[dtype] = compile_(_with_natives(self.function, dtype))
         return self._natives[dtype]
 
@@ -176,6 +183,8 @@ class Compiled:
     def _compile(self, dtype: np.dtype[Any]) -> Any:
         import numba
 
+        from backends.numpy_backend.kernels.lowering import Compiler
+
         real = numba.from_dtype(dtype)
         kinds = [_native_type(kind, real) for kind in self._hints().values()]
         with _compiling:
@@ -188,6 +197,7 @@ class Compiled:
                         boundscheck=False,
                         cache=kept,
                         fastmath=self.fastmath,
+                        pipeline_class=Compiler,
                     )
                     self._found[dtype] = compile_(_with_natives(self.function, dtype))
             return self._found[dtype]

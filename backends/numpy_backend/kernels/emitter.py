@@ -380,6 +380,20 @@ class Emitter:
             for i in range(lanes)
         ]
 
+    def greatest(self, vector: Any) -> Any:
+        """The greatest lane of one vector without NaN."""
+        from llvmlite import ir
+
+        lanes = vector.type.count
+        while lanes > 1:
+            lanes //= 2
+            low, high = (
+                self.shuffle(vector, vector, list(range(first, first + lanes)))
+                for first in (0, lanes)
+            )
+            vector = self.where(self.builder.fcmp_ordered(">", high, low), high, low)
+        return self.builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
     # -- loops and branches --------------------------------------------------------------------
 
     @contextmanager

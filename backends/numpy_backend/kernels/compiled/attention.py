@@ -17,11 +17,14 @@ from numpy.lib.stride_tricks import as_strided
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.elementary import ONE, ZERO, exp
+from backends.numpy_backend.kernels.compiled.attention_weights import (
+    share_out,
+    weigh,
+    weigh_back,
+)
+from backends.numpy_backend.kernels.compiled.elementary import ZERO
 from backends.numpy_backend.kernels.compiled.panels import add_product, copy_rows, turn_rows
-from backends.numpy_backend.kernels.compiled.softmax import greatest
 from backends.numpy_backend.kernels.compiler import (
-    SUMS,
     Array,
     Indices,
     Read1,
@@ -43,7 +46,7 @@ def _padded(size: Any) -> Any:
     return (size + LANES - 1) // LANES * LANES
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def attend(
     q: Read1, q_at: Indices, q_row: int,
     k: Read1, k_at: Indices, k_row: int,
@@ -56,7 +59,7 @@ def attend(
     wide, deep = _padded(m), _padded(d)
     keys, values = np.empty(e * wide, q.dtype), np.empty(m * deep, q.dtype)
     weights = np.empty(BLOCK * wide, q.dtype)
-    results = np.empty(BLOCK * deep, q.dtype)
+    results, total = np.empty(BLOCK * deep, q.dtype), np.empty(BLOCK, q.dtype)
     for head in range(start, stop):
         turn_rows(keys, wide, k, k_at[head], k_row, m, e)
         copy_rows(values, 0, deep, v, v_at[head], v_row, m, d)
@@ -67,26 +70,17 @@ def attend(
             results[:] = ZERO
             query = q[q_at[head] + first * q_row :]
             add_product(weights, wide, query, q_row, 1, keys, wide, rows, e, _padded(seen))
-            for r in range(rows):
-                own = min(m, first + r + 1) if causal else m
-                row = weights[r * wide : r * wide + own]
-                for j in range(own):
-                    row[j] *= scale
-                top, total = greatest(row), ZERO
-                for j in range(own):
-                    share = exp(row[j] - top)
-                    row[j] = share
-                    total += share
-                log_total[head * n + first + r] = top + np.log(total)
-                share = ONE / total
-                for j in range(own):
-                    row[j] *= share
-                weights[r * wide + own : r * wide + seen] = ZERO
+            own, more = (first + 1, 1) if causal else (m, 0)
+            at = head * n + first
+            weigh(weights, wide, rows, own, more, m, _padded(seen), scale, log_total, at, total)
             add_product(results, deep, weights, wide, 1, values, deep, rows, seen, deep)
+            share_out(results, deep, rows, total)
+            for r in range(rows):
+                log_total[at + r] += np.log(total[r])
             copy_rows(y, y_at[head] + first * y_row, y_row, results, 0, deep, rows, d)
 
 
-@compiled(fastmath=SUMS)
+@compiled
 def attend_gradient(
     g: Read1, g_at: Indices, g_row: int,
     q: Read1, q_at: Indices, q_row: int,
@@ -126,19 +120,9 @@ def attend_gradient(
             of_queries[:] = ZERO
             add_product(weights, wide, queries, across, 1, turned_keys, wide, rows, e, lanes)
             add_product(through, wide, given, deep, 1, turned_values, wide, rows, d, lanes)
-            for r in range(rows):
-                own = min(m, first + r + 1) if causal else m
-                row = weights[r * wide : r * wide + own]
-                passed = through[r * wide : r * wide + own]
-                shift, total = log_total[head * n + first + r], ZERO
-                for j in range(own):
-                    share = exp(row[j] * scale - shift)
-                    row[j] = share
-                    total += share * passed[j]
-                for j in range(own):
-                    passed[j] = row[j] * (passed[j] - total) * scale
-                weights[r * wide + own : r * wide + seen] = ZERO
-                through[r * wide + own : r * wide + seen] = ZERO
+            own, more = (first + 1, 1) if causal else (m, 0)
+            at = head * n + first
+            weigh_back(weights, through, wide, rows, own, more, m, lanes, scale, log_total, at)
             add_product(of_values, deep, weights, 1, wide, given, deep, seen, rows, deep)
             add_product(of_keys, across, through, 1, wide, queries, across, seen, rows, across)
             add_product(of_queries, across, through, wide, 1, keys, across, rows, seen, across)

@@ -39,8 +39,11 @@ def copy_rows(
     e: Emitter, to: Any, t: Any, pitch: Any, x: Any, s: Any, row: Any, rows: Any, columns: Any
 ) -> None:
     """`to[t + r * pitch :][:columns] = x[s + r * row :][:columns]` for each row."""
-    with e.loop(rows) as r:
-        copy(e, to, t + r * pitch, x, s + r * row, columns)
+    to, x = e.at(to, t), e.at(x, s)
+    for i, width in pieces(e, columns):  # row by row LLVM would call the C library for each of them
+        start, source_start = e.at(to, i), e.at(x, i)
+        with e.loop(rows) as r:
+            e.store(e.load(e.at(source_start, r * row), width), e.at(start, r * pitch))
 
 
 @emitted
@@ -48,8 +51,29 @@ def turn_rows(
     e: Emitter, to: Any, pitch: Any, x: Any, s: Any, row: Any, rows: Any, columns: Any
 ) -> None:
     """`to[c * pitch + r] = x[s + r * row + c]` for each row and column."""
-    with e.loop(rows) as r, e.loop(columns) as c:
-        e.write(e.read(e.at(x, s + r * row + c)), e.at(to, c * pitch + r))
+    size = e.lanes
+    whole, across = rows & -size, columns & -size
+    with e.loop(whole, size) as r, e.loop(across, size) as c:
+        lines = [e.load(e.at(x, s + (r + i) * row + c)) for i in range(size)]
+        for i, line in enumerate(_turned(e, lines)):
+            e.store(line, e.at(to, (c + i) * pitch + r))
+    for first, start in ((0, across), (whole, 0)):
+        with e.loop(rows, 1, first) as r, e.loop(columns, 1, start) as c:
+            e.write(e.read(e.at(x, s + r * row + c)), e.at(to, c * pitch + r))
+
+
+def _turned(e: Emitter, lines: list[Any]) -> list[Any]:
+    """The columns of a square of as many vectors as each has lanes."""
+    half = len(lines) // 2
+    while half:
+        # The upper right quarter of each square of two halves changes places with the lower left.
+        low = [i if not i & half else len(lines) + i - half for i in range(len(lines))]
+        high = [place + half for place in low]
+        for i in [i for i in range(len(lines)) if not i & half]:
+            a, b = lines[i], lines[i + half]
+            lines[i], lines[i + half] = e.shuffle(a, b, low), e.shuffle(a, b, high)
+        half //= 2
+    return lines
 
 
 @emitted

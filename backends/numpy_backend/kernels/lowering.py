@@ -1,0 +1,49 @@
+"""Loops that numba vectorises for the widest registers there are.
+
+Where it chooses itself LLVM takes vectors of half a register for Intel's processors, since the
+first ones with registers of 512 bits ran slower while they used these. Today's do not, and the
+products between loops use whole registers anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import lowering
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import BaseNativeLowering, NativeLowering
+
+from backends.numpy_backend.kernels.emitter import registers
+
+
+class _Lower(lowering.Lower):  # type: ignore[misc]
+    """What writes a function in LLVM's words, and of what width its vectors are."""
+
+    def setup_function(self, fndesc: Any) -> None:
+        super().setup_function(fndesc)
+        bits = registers(self.context.codegen().magic_tuple()[2]).bits
+        # llvmlite knows no attributes with values, but writes each as it stands.
+        set.add(self.function.attributes, f'"prefer-vector-width"="{bits}"')
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(BaseNativeLowering):  # type: ignore[misc]
+    _name = "plugrad_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return _Lower
+
+
+class Compiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler of functions without objects of Python."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The usual steps, one of them in other words."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline.passes = [
+            (_Lowering if step is NativeLowering else step, name) for step, name in pipeline.passes
+        ]
+        pipeline.finalize()
+        return [pipeline]
