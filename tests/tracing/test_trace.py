@@ -4,6 +4,8 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import core
 import core.functions as F
@@ -414,3 +416,21 @@ def test_a_profile_says_where_the_time_goes():
     assert 0.5 * profile.seconds < profile.by_call()["matmul"][0] < profile.seconds
     lines = repr(profile).splitlines()
     assert lines[0].split() == ["microseconds", "calls"] and lines[3].split()[0] == "matmul"
+
+
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.lists(st.integers(0, 3), max_size=2),
+    st.integers(-3, 2),
+)
+def test_rows_that_are_taken_have_numpys_shapes(shape, of, axis):
+    axis = axis % len(shape) - (len(shape) if axis < 0 else 0)
+    x, index = np.arange(np.prod(shape), dtype="f").reshape(shape), np.zeros(of, "i")
+
+    def function(x, index):
+        y = np.take(x, index, axis=axis)
+        return y, y.shape
+
+    made, expected = core.trace(function, x, index)(x, index), np.take(x, index, axis=axis)
+    assert made[1] == expected.shape == made[0].shape
+    assert made[0].tobytes() == expected.tobytes() and made[0].dtype == expected.dtype
