@@ -25,6 +25,11 @@ def test_steps_of_all_ranks_are_those_of_the_global_batch(ranks, count):
     assert f"stepped {count}" in ranks.run(count, "steps")
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_gradients_of_every_kind_are_packed_into_buffers_and_come_back(ranks, count):
+    assert f"packed {count}" in ranks.run(count, "packing")
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_gradients_go_from_rank_to_rank(ranks, count):
     assert f"differentiated {count}" in ranks.run(count, "gradients")
