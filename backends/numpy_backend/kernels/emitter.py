@@ -277,13 +277,14 @@ class Emitter:
         return self._declared(f"llvm.masked.{what}.{kind}.p0{kind}", signature, arguments)
 
     def prefetch(self, pointer: Any) -> None:
-        """Tell the processor that a line of memory is read soon."""
+        """Tell the processor that this line of memory is read soon."""
         from llvmlite import ir
 
         number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[number] * 3])
-        reading, soon, data = (ir.Constant(number, value) for value in (0, 3, 1))
-        self._declared("llvm.prefetch.p0", kind, [pointer, reading, soon, data])
+        place = self.builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        read, nearest, data = (ir.Constant(number, n) for n in (0, 3, 1))
+        self._declared("llvm.prefetch.p0i8", kind, [place, read, nearest, data])
 
     def broadcast(self, value: Any, lanes: int = 0) -> Any:
         """A vector of one value; without `lanes` a full one."""

@@ -15,6 +15,7 @@ from core import Variable, as_variable
 from plugins.functions.activation.relu import ReLU
 from plugins.functions.activation.tanh import Tanh
 from plugins.functions.array.concat import Concat
+from plugins.functions.array.flip import flip
 from plugins.functions.array.reshape import reshape
 from plugins.functions.array.split_axis import separate, split_axis
 from plugins.functions.array.stack import Stack
@@ -112,8 +113,8 @@ def run(
         for i in range(layer * directions, (layer + 1) * directions):
             # Each direction drops elements of its own, as in Chainer.
             seen = dropout(x, dropout_ratio) if layer and dropout_ratio else x
-            ys, end = _run_once(cell, ws[i], bs[i], seen, cuts, first[i], i % directions == 1)
-            outputs.append(Concat.call(*ys, axis=0))
+            y, end = _run_once(cell, ws[i], bs[i], seen, cuts, first[i], i % directions == 1)
+            outputs.append(y)
             last.append(end)
         x = outputs[0] if directions == 1 else Concat.call(*outputs, axis=1)
     stacked = [Stack.call(*each, axis=0) for each in zip(*last, strict=True)]
@@ -122,18 +123,19 @@ def run(
 
 def _run_once(
     cell: Cell, ws: Any, bs: Any, x: Variable, cuts: Any, states: States, reverse: bool
-) -> tuple[list[Variable], list[Variable]]:
-    """One layer in one direction: the outputs in the order of time, and the last states."""
+) -> tuple[Variable, list[Variable]]:
+    """One layer in one direction: the outputs of all times in a row, and the last states."""
     half = cell.weights // 2
     W, U, b, c = [cell.join(part) for part in (ws[:half], ws[half:], bs[:half], bs[half:])]
     total = b if cell.keeps_bias else b + c
-    parts = split_axis(LinearFunction.call(x, W, total), cuts, axis=0)
+    z, steps, (n, units) = LinearFunction.call(x, W, total), len(cuts) + 1, states[0].shape
+    if cell.sequence is not None and x.shape[0] == steps * n:  # batches do not shrink
+        z = reshape(z, (steps, n, *z.shape[1:]))
+        y, end = cell.sequence(states, flip(z, 0) if reverse else z, U)
+        return reshape(flip(y, 0) if reverse else y, (steps * n, units)), list(end)
+    parts = split_axis(z, cuts, axis=0)
     if reverse:
         parts = parts[::-1]
-    if cell.sequence is not None and all([p.shape[0] == states[0].shape[0] for p in parts]):
-        y, last = cell.sequence(states, Stack.call(*parts, axis=0), U)
-        outputs = list(separate(y, axis=0))
-        return outputs[::-1] if reverse else outputs, list(last)
     rest: tuple[Any, ...] = (None,) * len(states)
     ys = []
     for part in parts:
@@ -141,7 +143,8 @@ def _run_once(
             states, rest = _with_rows(states, rest, part.shape[0])
         states = cell.step(states, part, U, c)
         ys.append(states[0])
-    return ys[::-1] if reverse else ys, [_joined(*pair) for pair in zip(states, rest, strict=True)]
+    last = [_joined(*pair) for pair in zip(states, rest, strict=True)]
+    return Concat.call(*(ys[::-1] if reverse else ys), axis=0), last
 
 
 def _with_rows(states: States, rest: tuple[Any, ...], rows: int) -> tuple[Any, ...]:

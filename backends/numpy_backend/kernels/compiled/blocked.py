@@ -122,6 +122,9 @@ def _multiply(
         with e.loop(depth) as d:
             at = e.at(panel, d * line)
             factors = [e.load(e.at(at, j * lanes), where=end) for j, end in enumerate(ends)]
+            with e.when(panel_step.equals(1)):  # not packed: no processor guesses what is next
+                for j in range(width):
+                    e.prefetch(e.at(at, (vectors + j) * lanes))
             for start, totals in zip(above, sums, strict=True):
                 factor = e.broadcast(e.read(e.at(start, d * column)))
                 for total, other in zip(totals, factors, strict=True):
