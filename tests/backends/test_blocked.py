@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backends.numpy_backend.kernels import compiler
@@ -33,7 +33,7 @@ LAYOUT = st.sampled_from(sorted(LAYOUTS))
 @pytest.fixture(autouse=True, scope="module")
 def all_sizes() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"LEAST": 0, "NARROW": 1, "PART": 1000}.items():
+        for name, value in {"LEAST": 0, "ALONE": 0, "NARROW": 1, "PART": 1000}.items():
             patch.setattr(blocked, name, value)
         blocked._division.cache_clear()
         yield
@@ -55,6 +55,7 @@ def whole(*shape: int, dtype: str) -> Any:
     st.booleans(),
     st.integers(1, 3),
 )
+@example((3, 1000, 40), (None, None), "rows", "rows", "float32", False, 1)  # blocks, half a tile
 def test_products_are_products(
     sides: tuple[int, int, int],
     stacks: tuple[int | None, int | None],

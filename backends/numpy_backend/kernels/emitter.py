@@ -276,15 +276,15 @@ class Emitter:
         signature = ir.FunctionType(result, [argument.type for argument in arguments])
         return self._declared(f"llvm.masked.{what}.{kind}.p0{kind}", signature, arguments)
 
-    def prefetch(self, pointer: Any) -> None:
-        """Tell the processor that this line of memory is read soon."""
+    def prefetch(self, pointer: Any, written: bool = False) -> None:
+        """Tell the processor that this line of memory is read soon, or also written."""
         from llvmlite import ir
 
         number = ir.IntType(32)
         place = self.builder.bitcast(pointer, ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        read, nearest, data = (ir.Constant(number, n) for n in (0, 3, 1))
-        self._declared("llvm.prefetch.p0i8", kind, [place, read, nearest, data])
+        how, nearest, data = (ir.Constant(number, n) for n in (int(written), 3, 1))
+        self._declared("llvm.prefetch.p0i8", kind, [place, how, nearest, data])
 
     def broadcast(self, value: Any, lanes: int = 0) -> Any:
         """A vector of one value; without `lanes` a full one."""

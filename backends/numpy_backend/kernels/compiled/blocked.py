@@ -21,7 +21,7 @@ from backends.numpy_backend.kernels.compiler import Array, Read1, View3, Write3,
 from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
 from core.registry.threads import num_threads
 
-DEPTH, COLUMNS, ROWS = 1536, 480, 96  # of a block, at most: bytes in depth, elements else
+DEPTH, COLUMNS, ROWS = 1536, 480, 48  # of a block, at most: bytes in depth, elements else
 APART = 2  # of a tile's rows: else all tiles begin in one set of a cache
 FEW = 24  # rows for which it does not pay to pack a panel that lies in rows
 
@@ -109,16 +109,13 @@ def _multiply(
         places = [[e.at(c, (r + i) * pitch + s + j * lanes) for j in range(width)] for i in own]
         zeros = e.broadcast(e.constant(0.0))
         sums = [[e.variable(zeros) for _ in range(width)] for _ in own]
-        with e.whether(more.is_not(0)) as (again, new):
-            with again:
-                for along, totals in zip(places, sums, strict=True):
-                    for place, total, end in zip(along, totals, ends, strict=True):
-                        total.set(e.load(place, where=end))
-            with new, e.when(biased.is_not(0)):
-                for j, end in enumerate(ends):
-                    value = e.load(e.at(bias, s + j * lanes), where=end)
-                    for totals in sums:
-                        totals[j].set(value)
+        for place in [place for along in places for place in along]:
+            e.prefetch(place, written=True)
+        with e.when(e.both(more < 1, biased.is_not(0))):
+            for j, end in enumerate(ends):
+                value = e.load(e.at(bias, s + j * lanes), where=end)
+                for totals in sums:
+                    totals[j].set(value)
         with e.loop(depth) as d:
             at = e.at(panel, d * line)
             factors = [e.load(e.at(at, j * lanes), where=end) for j, end in enumerate(ends)]
@@ -129,6 +126,10 @@ def _multiply(
                 factor = e.broadcast(e.read(e.at(start, d * column)))
                 for total, other in zip(totals, factors, strict=True):
                     total.set(e.fused(factor, other, total.get()))
+        with e.when(more.is_not(0)):  # all is read before the last row is written several times
+            for along, totals in zip(places, sums, strict=True):
+                for place, total, end in zip(along, totals, ends, strict=True):
+                    total.set(e.builder.fadd(e.load(place, where=end), total.get()))
         for along, totals in zip(places, sums, strict=True):
             for place, total, end in zip(along, totals, ends, strict=True):
                 e.store(total.get(), place, end)
@@ -254,6 +255,7 @@ def multiply(
 # -- what is divided, and how ----------------------------------------------------------------------
 
 LEAST = 1 << 19  # multiplications; for fewer BLAS, which is called sooner, does as well
+ALONE = 1 << 20  # the same on one thread
 NARROW = 12  # columns for which vectors stay half empty
 PART = 1 << 19  # multiplications of a part
 LARGE = 1 << 26  # the same of a product that takes longer than waiting for a busy processor may
@@ -331,9 +333,11 @@ def product(
     work = stack * m * n * k
     if not work or work < LEAST or len(stacks - {1}) > 1:
         return None
+    among = threads()
+    if among == 1 and work <= ALONE:
+        return None
     y = np.empty((m, n) if axes == 2 else (stack, m, n), a.dtype)
     turned = a.strides[-1] != size, b.strides[-1] != size
-    among = threads()
     units, all_, parts, large = _division((stack, m, n), k, turned, among)
     biases = _NO_BIAS[size == 8] if bias is None else bias
     products = y[None] if axes == 2 else y
