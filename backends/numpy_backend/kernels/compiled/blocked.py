@@ -9,7 +9,7 @@ they lie, unless it is turned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.few_rows import _span
 from backends.numpy_backend.kernels.compiler import Array, Read1, View3, Write3, compiled
-from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted, registers
 from core.registry.threads import num_threads
 
 DEPTH, COLUMNS, ROWS = 1536, 480, 48  # of a block, at most: bytes in depth, elements else
@@ -263,6 +263,8 @@ WIDE = 512  # rows or columns: as many, and a thread may have two parts, each wi
 PACKED, TURNED = 4, 8  # multiplications in whose time one element is packed, and turned as well
 UNITS = 4, 16  # rows and columns, at a multiple of which parts begin
 
+WELL = 1 << 20  # bytes of a large product, for which BLAS does as well or better in 16 registers
+
 _NO_BIAS = np.zeros(64, "f"), np.zeros(64)
 
 
@@ -297,6 +299,17 @@ def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads
         of_each = 2 if size >= 2 * threads * WIDE else 1
     parts = parallel.count(count, max(1, -(-count * PART // work)), of_each, threads)
     return _Division(units, count, parts, work >= LARGE)
+
+
+@cache
+def _few_registers() -> bool:
+    """Whether tiles are those of 16 registers, of the processor for which numba compiles."""
+    import llvmlite.binding
+    import numba
+
+    chosen = numba.config.CPU_FEATURES
+    features = llvmlite.binding.get_host_cpu_features().flatten() if chosen is None else chosen
+    return registers(features).number < 32
 
 
 def _in_order(a: Array) -> bool:
@@ -334,7 +347,9 @@ def product(
     if not work or work < LEAST or len(stacks - {1}) > 1:
         return None
     among = threads()
-    if among == 1 and work <= ALONE:
+    if (among == 1 and work <= ALONE) or (
+        m * n * size > WELL and work >= LARGE and _few_registers()
+    ):
         return None
     y = np.empty((m, n) if axes == 2 else (stack, m, n), a.dtype)
     turned = a.strides[-1] != size, b.strides[-1] != size
