@@ -339,22 +339,6 @@ class Emitter:
         name = f"llvm.fmuladd.v{a.type.count}f{8 * self.bytes}"
         return self._declared(name, ir.FunctionType(a.type, [a.type] * 3), [a, b, c])
 
-    def turned(self, vectors: list[Any]) -> list[Any]:
-        """The columns of the square of which these full vectors are the rows."""
-        size = 1
-        while size < self.lanes:
-            # Squares of `size` lanes change places with those beside the diagonal.
-            for i, a in enumerate(vectors):
-                if not i & size:
-                    b, lanes = vectors[i + size], range(self.lanes)
-                    above = [self.lanes + j - size if j & size else j for j in lanes]
-                    below = [self.lanes + j if j & size else j + size for j in lanes]
-                    vectors[i], vectors[i + size] = (
-                        self.shuffle(a, b, places) for places in (above, below)
-                    )
-            size *= 2
-        return vectors
-
     def sums(self, vectors: list[Any]) -> list[Any]:
         """The sum over the lanes of each of 2**n vectors."""
         from llvmlite import ir

@@ -31,6 +31,21 @@ def _tile(e: Emitter) -> tuple[int, int]:
     return (8, 3) if e.wide.number == 32 else (6, 2)
 
 
+def _turned(e: Emitter, vectors: list[Any]) -> list[Any]:
+    """The columns of the square of which these full vectors are the rows."""
+    size = 1
+    while size < e.lanes:
+        # Squares of `size` lanes change places with those beside the diagonal.
+        for i, a in enumerate(vectors):
+            if not i & size:
+                b, lanes = vectors[i + size], range(e.lanes)
+                above = [e.lanes + j - size if j & size else j for j in lanes]
+                below = [e.lanes + j if j & size else j + size for j in lanes]
+                vectors[i], vectors[i + size] = e.shuffle(a, b, above), e.shuffle(a, b, below)
+        size *= 2
+    return vectors
+
+
 @emitted
 def _pack_columns(
     e: Emitter, to: Any, b: Any, row: Any, column: Any, depth: Any, columns: Any
@@ -57,7 +72,7 @@ def _pack_columns(
                             e.write(e.read(e.at(line, d * row)), place)
                     with square:  # the last one begins earlier
                         d = start.least(depth - lanes)
-                        for i, vector in enumerate(e.turned([e.load(e.at(x, d)) for x in lines])):
+                        for i, vector in enumerate(_turned(e, [e.load(e.at(x, d)) for x in lines])):
                             e.store(vector, e.at(panel, (d + i) * width + across))
 
 
