@@ -269,8 +269,7 @@ def multiply(
 
 # -- what is divided, and how ----------------------------------------------------------------------
 
-LEAST = 1 << 19  # multiplications; for fewer BLAS, which is called sooner, does as well
-ALONE = 1 << 20  # the same on one thread
+LEAST = 1 << 20  # multiplications; for fewer BLAS, which is called sooner, does as well
 NARROW = 12  # columns for which vectors stay half empty
 PART = 1 << 19  # multiplications of a part
 LARGE = 1 << 26  # the same of a product that takes longer than waiting for a busy processor may
@@ -362,9 +361,7 @@ def product(
     if not work or work < LEAST or len(stacks - {1}) > 1:
         return None
     among = threads()
-    if (among == 1 and work <= ALONE) or (
-        m * n * size > WELL and work >= LARGE and _few_registers()
-    ):
+    if m * n * size > WELL and work >= LARGE and _few_registers():
         return None
     y = np.empty((m, n) if axes == 2 else (stack, m, n), a.dtype)
     turned = a.strides[-1] != size, b.strides[-1] != size
