@@ -108,13 +108,18 @@ class _Packed:
         self._made = [(value.shape, value.dtype) for value in whole.outputs]
         self._apart: list[tuple[int, int]] = []
         results = [np.zeros(shape, dtype) for shape, dtype in self._made]
-        places = dict(zip([*whole.inputs, *whole.outputs], [*arrays, *results], strict=True))
+        own = [array.view() for array in (*arrays, *results)]  # one may be given twice
+        places = dict(zip([*whole.inputs, *whole.outputs], own, strict=True))
         arena = _arena(whole)
         known: dict[Value, Array] = {**whole.constants, **places, **arena}
+        homes = {id(array): number for number, array in enumerate(own)}
         jobs = list[_Job]()
         for equation in whole.equations:
             if equation.call.views:
-                known[equation.outputs[0]] = _view(equation, known)
+                [source], [view] = equation.inputs, equation.outputs
+                known[view] = _view(equation, known)
+                if (home := homes.get(id(known[source]))) is not None:
+                    homes[id(known[view])] = home
             elif isinstance(equation.call.function, Group):
                 jobs += _loops(equation.call.function, known)
             else:
@@ -122,13 +127,16 @@ class _Packed:
                 jobs += _KNOWN[equation.call.name][1](equation, *given)
                 if equation.call.name == "matmul":
                     self._apart += _turned(given[0], given[1], arrays)
-        self._pack(jobs, [*arrays, *results])
+        self._pack(jobs, own, homes)
         ours, theirs = [*arena.values()], [*arrays, *results]
         ours += [x for job in jobs for x in job.arguments if isinstance(x, np.ndarray)]
         self._held = [x for x in ours if not any([np.may_share_memory(x, y) for y in theirs])]
 
-    def _pack(self, jobs: list[_Job], places: list[Array]) -> None:
-        """Pack the calls, and find where they have the addresses of the places."""
+    def _pack(self, jobs: list[_Job], places: list[Array], homes: dict[int, int]) -> None:
+        """Pack the calls, and find where they have addresses within the places.
+
+        By the identity of an array `homes` tells in which place it lies: places may overlap.
+        """
         self._words = np.zeros((len(jobs), team.STRIDE // 8), np.intp)
         calls, moves = list[int](), list[int]()
         for words, job in zip(self._words, jobs, strict=True):
@@ -136,15 +144,16 @@ class _Packed:
             pack = job.loop.packer(job.dtype)
             pack(*job.arguments, job.parts if helpers else 0, row)
             calls += [row, 0, job.parts, helpers, job.small]
+            known = dict[int, tuple[int, int | None]]()
             for packed, array in job.operands:
                 found = np.flatnonzero(words == _address(packed))
-                if not found.size:
-                    raise Unfit  # the call has a copy
-                words[found] = address = _address(array)
-                for number, place in enumerate(places):
-                    if 0 <= (beyond := address - _address(place)) < place.nbytes:
-                        for i in found.tolist():
-                            moves += [row + 8 * i, number, beyond]
+                to = address, home = _address(array), homes.get(id(array))
+                if known.setdefault(_address(packed), to) != to or not found.size:
+                    raise Unfit  # two places begin here, or the call has a copy
+                words[found] = address
+                if home is not None:
+                    for i in found.tolist():
+                        moves += [row + 8 * i, home, address - _address(places[home])]
         if not all(map(team.points, places)):
             raise Unfit
         self._calls, self._moves = np.array(calls, np.intp), np.array(moves, np.intp)
@@ -263,9 +272,16 @@ def _multiplies(equation: Equation) -> bool:
     return alone and not equation.kwargs and len(sizes) == 4 and min(sizes) > 1
 
 
+def _flat(array: Array) -> Array:
+    """Its elements where they lie: of a copy the address would be that of this call alone."""
+    if not array.flags.c_contiguous:
+        raise Unfit
+    return array.reshape(-1)
+
+
 def _rows(loop: Compiled) -> Callable[..., list[_Job]]:
     def jobs(equation: Equation, *arrays: Array) -> list[_Job]:
-        flat = tuple([array.ravel() for array in arrays])
+        flat = tuple([_flat(array) for array in arrays])
         return [_Job(loop, flat[0].dtype, flat, list(zip(flat, arrays, strict=True)))]
 
     return jobs
@@ -276,22 +292,22 @@ def _loops(group: Group, known: dict[Value, Array]) -> list[_Job]:
     planned: Any = group.run.planned  # type: ignore[attr-defined]
     jobs = list[_Job]()
     read = [known[value] for value in group.inputs]
-    written = [known[value].reshape(-1) for value in group.outputs]
+    written = [known[value] for value in group.outputs]
     for value, y in zip(group.outputs, written, strict=True):
         if value in group.ends and value.size > 1:
             number = y.dtype.type(planned.first(value))
-            jobs.append(_Job(fill, y.dtype, (y, number, 0, y.size), [(y, y)]))
-    arguments = planned.arguments([array.ravel() for array in read], written)
+            jobs.append(_Job(fill, y.dtype, (_flat(y), number, 0, y.size), [(y, y)]))
+    arguments = planned.arguments([_flat(x) for x in read], [_flat(y) for y in written])
     operands = [(array, array) for array in (*read, *written)]
     return [*jobs, _Job(planned.loop, np.dtype("float64"), arguments, operands)]
 
 
 def _turned(a: Array, b: Array, places: tuple[Array, ...]) -> list[tuple[int, int]]:
     """Which two of the places may be one matrix, and the same turned: BLAS multiplies these so."""
-    if a.shape != b.shape[::-1]:
-        return []
     if _address(a) == _address(b):
         raise Unfit
+    if a.shape != b.shape[::-1]:
+        return []
     i, j = [[i for i, y in enumerate(places) if np.may_share_memory(x, y)] for x in (a, b)]
     return [(i[0], j[0])] if i and j else []
 

@@ -163,6 +163,60 @@ def test_a_matrix_and_the_same_turned_have_the_product_that_blas_has_for_them():
         assert alike(run(x, y, W), one_by_one(x, y, W))
 
 
+def turned_sums(x, W):
+    y = np.maximum(x @ W, 0) * 2
+    return np.sum(y.T, axis=0), np.sum(y[:, ::2], axis=0), y @ W
+
+
+def turned_in_a_loop(x, W):
+    y = x @ W
+    return (y * 2 + y.T * 3) @ W, np.maximum(x * 2 + x.T, 0) @ W
+
+
+@pytest.mark.parametrize("function", [turned_sums, turned_in_a_loop])
+def test_views_whose_elements_do_not_lie_in_order_are_read_as_they_lie(function):
+    random = np.random.default_rng(5)
+    arrays = [random.standard_normal((30, 30)).astype("f") for _ in range(2)]
+    program = core.trace(function, *arrays).fused()
+    together = in_sequences(program)
+    assert sequences(together)
+    one_by_one, run = compiled(program), compiled(together)
+    for k in range(3):
+        moved = [a + k for a in arrays]
+        assert alike(run(*moved), one_by_one(*moved))
+
+
+def test_arrays_that_share_memory_once_may_lie_apart_later():
+    random = np.random.default_rng(6)
+    both, x, y, W = (random.standard_normal((n, 30)).astype("f") for n in (60, 30, 30, 30))
+
+    def function(x, y, W):
+        return np.maximum((np.maximum(x * 2 + y, 0) @ W) * 2, 1), y @ W
+
+    for first in ((x, x), (both[:30], both[10:40])):
+        program = core.trace(function, x, y, W).fused()
+        together = in_sequences(program)
+        one_by_one, run = compiled(program), compiled(together)
+        for given_x, given_y in (first, (x, y), (y, x)):
+            assert alike(run(given_x, given_y, W), one_by_one(given_x, given_y, W))
+        assert packed(together) == [True]
+
+
+def test_views_far_behind_the_beginning_of_an_array_with_gaps_move_with_it():
+    random = np.random.default_rng(7)
+    wide, W = random.standard_normal((3, 60, 30)).astype("f"), random.standard_normal((30, 30))
+
+    def function(x, W):
+        return np.maximum((x[20:30] @ W) * 2, 1) @ W
+
+    program = core.trace(function, wide[0, ::2], W.astype("f")).fused()
+    together = in_sequences(program)
+    one_by_one, run = compiled(program), compiled(together)
+    for x in wide[:, ::2]:
+        assert alike(run(x, W.astype("f")), one_by_one(x, W.astype("f")))
+    assert packed(together) == [True]
+
+
 def test_products_of_numpys_own_that_take_several_threads_stay_apart():
     random = np.random.default_rng(4)
     x, W = random.standard_normal((100, 600)).astype("f"), random.standard_normal((90, 600))
