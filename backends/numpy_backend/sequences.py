@@ -92,7 +92,7 @@ class Sequence:
         return self._otherwise(*arrays)
 
     def _fitted(self, arrays: tuple[Any, ...]) -> _Packed:
-        if not self._left:
+        if not self._left or not all([array.flags.aligned for array in arrays]):
             raise Unfit
         self._left -= 1
         self._packed = _Packed(self._whole, arrays)
@@ -140,7 +140,8 @@ class _Packed:
         self._words = np.zeros((len(jobs), team.STRIDE // 8), np.intp)
         calls, moves = list[int](), list[int]()
         for words, job in zip(self._words, jobs, strict=True):
-            row, helpers = _address(words), min(job.threads or num_threads(), job.parts) - 1
+            row = _address(words)
+            helpers = min(job.threads or num_threads(), job.parts, team.MOST + 1) - 1
             pack = job.loop.packer(job.dtype)
             pack(*job.arguments, job.parts if helpers else 0, row)
             calls += [row, 0, job.parts, helpers, job.small]
@@ -261,7 +262,8 @@ def _takes_row(equation: Equation) -> bool:
 
 def _sums_rows(equation: Equation) -> bool:
     x = equation.args[0]
-    return equation.kwargs == {"axis": 0} and len(equation.args) == 1 and len(x.shape) == 2
+    several = len(x.shape) == 2 and x.shape[1] > 1  # NumPy adds a single column pairwise
+    return several and equation.kwargs == {"axis": 0} and len(equation.args) == 1
 
 
 def _multiplies(equation: Equation) -> bool:

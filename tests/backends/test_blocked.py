@@ -124,3 +124,5 @@ def test_other_arrays_are_left_to_numpy(change: Any) -> None:
     assert blocked.product(change(a), b) is None
     assert blocked.product(np.ones((3, *a.shape), "f"), np.ones((2, *b.shape), "f")) is None
     assert blocked.product(a[:, :0], b[:0]) is None
+    for stack in (a, a[None]):
+        assert blocked.product(stack, np.ones((0, *b.shape), "f")) is None

@@ -147,6 +147,79 @@ def test_arrays_that_lie_otherwise_are_computed_one_by_one_and_others_in_one_cal
     assert packed(together) == [True]
 
 
+def of_both(x, y, W):
+    return np.maximum(x @ W * 2 + y @ W, 0) @ W * 3, x * 2 + y * 3
+
+
+def of_rows_far_behind(x, y, W):
+    return np.maximum(x @ W + x[-1], 0) @ W * 2 + y[5]
+
+
+def of_rows_turned_round(x, y, W):
+    return np.maximum(x[::-1] @ W + y[::-1], 0) @ W * 2, x * 3
+
+
+def of_sums(x, y, W):
+    return np.maximum(x @ W * 2 + y @ W, 0) @ W * 3, np.sum(y, axis=0)
+
+
+def of_a_column(x, y, W):
+    z = np.maximum(x @ W, 0) * 2
+    return z @ W, np.sum(z[:, :1], axis=0), y * 2
+
+
+def of_columns_of_their_own(x, y, W):
+    z = np.maximum(x @ W, 0) @ W * 2
+    return z, np.sum(np.max(z, axis=1, keepdims=True) + y[:, 3:4], axis=0)
+
+
+def of_a_row_to_add(x, y, W):
+    z = x @ W
+    z += y[3]
+    return np.maximum(z, 0) @ W * 2
+
+
+def of_a_part_that_begins_there_too(x, y, W):
+    z = np.maximum(x @ W, 0) @ W * 2
+    return z + x[0], x[:12] @ x[:12, ::2], y * 3
+
+
+READERS = [
+    of_both,
+    of_rows_far_behind,
+    of_rows_turned_round,
+    of_sums,
+    of_a_column,
+    of_columns_of_their_own,
+    of_a_row_to_add,
+    of_a_part_that_begins_there_too,
+]
+LYING = [
+    lambda base, i, n: base[i : i + n, :12],  # overlaps others, and may be one of them
+    lambda base, i, n: base[i : i + 3 * n : 3, :12],
+    lambda base, i, n: base[i : i + n][::-1, :12],
+    lambda base, i, n: base[i : i + 12, 1 : n + 1].T,
+    lambda base, i, n: base[i : i + n, :24:2],
+]
+
+
+@pytest.mark.parametrize("function", READERS)
+@settings(max_examples=12)
+@given(data=st.data(), dtype=st.sampled_from(["f", "d"]), wide=st.booleans())
+def test_what_is_given_may_overlap_now_and_not_the_next_time(function, data, dtype, wide):
+    random = np.random.default_rng(5)
+    sizes = 15, 15, 12
+    example = [random.standard_normal((n, 12)).astype(dtype) for n in sizes]
+    program = core.trace(function, *example).fused()
+    one_by_one, run = compiled(program), compiled(in_sequences(program))
+    kinds = data.draw(st.tuples(*[st.sampled_from(LYING if wide else LYING[:3])] * 3))
+    for _ in range(3):
+        base = random.standard_normal((60, 24 if wide else 12)).astype(dtype)
+        starts = data.draw(st.tuples(*[st.integers(0, 12)] * 3))
+        arrays = [kind(base, i, n) for kind, i, n in zip(kinds, starts, sizes, strict=True)]
+        assert alike(run(*arrays), one_by_one(*arrays))
+
+
 def test_a_matrix_and_the_same_turned_have_the_product_that_blas_has_for_them():
     random = np.random.default_rng(1)
     x, W = (

@@ -356,7 +356,7 @@ def product(
         b = np.ascontiguousarray(b)
     lefts, rights = (x if x.ndim == 3 else x[None] for x in (a, b))
     stacks = {len(lefts), len(rights)}
-    stack = max(stacks)
+    stack = max(stacks) if 0 not in stacks else 0
     work = stack * m * n * k
     if not work or work < LEAST or len(stacks - {1}) > 1:
         return None
