@@ -234,6 +234,23 @@ def compare(case: Case, dtype: str, layout: str) -> None:
         np.testing.assert_allclose(got, expected, rtol=0, atol=scale)
 
 
+def test_what_lies_in_rooms_is_not_summed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rooms(*args: Any) -> Array:
+        room = convolution_plans.scratch(*args)
+        room[...] = 1e38
+        return room
+
+    monkeypatch.setattr(winograd_filters, "scratch", rooms)
+    random = np.random.default_rng(4)
+    x, y = (random.standard_normal((6, n, 16, 16)).astype("f") for n in (17, 16))
+    with np.errstate(all="raise"):
+        found = winograd_filters.filter_gradient(x, y, (1, 1))
+    with formulas():
+        gradient = ConvolutionFilterGradient(pad=(1, 1), ksize=(3, 3))
+        expected = gradient.evaluate(x, y)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_other_dtypes_are_left_to_the_formula() -> None:
     x, W = np.ones((2, 3, 9, 9), "float16"), np.ones((4, 3, 3, 3), "float16")
     y = np.ones((2, 4, 7, 7), "float16")

@@ -197,10 +197,11 @@ def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
         [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
         small=is_small(y.size * channels * 4),
     )
-    for more in totals[1:]:
-        totals[0] += more
+    # The room behind sums has anything, of which NumPy would warn.
+    found, *others = [t.reshape(PLACES, rows, row) for t in totals]
+    for more in others:
+        found[:, :outer, :channels] += more[:, :outer, :channels]
     W = np.empty((outer, channels, 3, 3), dtype)
     least = -(-LEAST_FILTERS // channels)
-    found = totals[0].reshape(PLACES, rows, row)
     parallel.divide(filters_back, outer, least, found, W.reshape(-1, 9), channels)
     return W
