@@ -59,7 +59,9 @@ def calls(equation: Equation) -> bool:
         return False
     group = equation.call.function
     if isinstance(group, Group):
-        planned = group.run.planned  # type: ignore[attr-defined]
+        planned = getattr(group.run, "planned", None)
+        if planned is None:  # the loop of another fuser
+            return False
         arrays = len(values) + len(planned.plan.kept())
         return planned.in_one_part and not planned.counts and arrays <= ARRAYS
     known = _KNOWN.get(equation.call.name)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from core import Parameter
+from core.errors import UpdateError
 from core.errors.scalars import as_number
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
@@ -91,15 +92,16 @@ class AdaBoundRule(_AdamsRule):
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:
         super().__init__(*args, **hyperparameters)
         self._alpha_at_setup = float(self.alpha)
-        if not self._alpha_at_setup:
-            raise ValueError(
-                f"{type(self).__name__}: expected a positive alpha at setup, got 0. Bounds are "
-                "multiples of alpha over that one. Construct the optimizer with the alpha that is "
-                "to be reached, and set the first one after setup()."
-            )
 
     def init_state(self, param: Parameter) -> None:
-        """Zeros for each moment, and the rate at setup."""
+        """Zeros for each moment, and the rate at setup; UpdateError where that was 0."""
+        if not self._alpha_at_setup and "initial_alpha" not in self._loaded:
+            self._state = None  # there is none yet
+            raise UpdateError(
+                f"{type(self).__name__}: expected a positive alpha at setup, got 0. Bounds are "
+                "multiples of alpha over that one. Construct the optimizer with the alpha that is "
+                "to be reached, and set the first one after setup(). Nothing has been updated."
+            )
         super().init_state(param)
         state: Any = self.state
         state["initial_alpha"] = self._alpha_at_setup

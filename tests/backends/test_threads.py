@@ -136,7 +136,7 @@ def test_no_limit_outlives_a_product_that_is_interrupted_anywhere() -> None:
     control = blas.control()
     if control is None:
         pytest.skip("NumPy has another BLAS")
-    a = np.ones((160, 160), "f")
+    a = np.ones((160, 160), "F")  # which BLAS computes, with compiled loops too
     files, before, at = {blas.__file__, products.__file__}, control.get(), 0
     own = sys.gettrace()
 

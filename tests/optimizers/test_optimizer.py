@@ -492,8 +492,12 @@ def test_what_a_file_lacks_is_made_anew(tmp_path):
 
 @pytest.mark.parametrize("kind", [optimizers.AdaBound, optimizers.AMSBound])
 def test_bounds_that_are_multiples_of_a_rate_of_zero_are_refused(kind):
-    with pytest.raises(ValueError, match="expected a positive alpha at setup, got 0"):
-        kind(alpha=0.0).setup(model_of([1.0]))
+    optimizer = kind(alpha=0.0).setup(with_gradients(model_of([1.0]), [1.0]))
+    optimizer.alpha = 0.1  # too late: the rate at setup is what later ones are divided by
+    for _ in range(2):
+        with pytest.raises(UpdateError, match="expected a positive alpha at setup, got 0"):
+            optimizer.update()
+    assert optimizer.target.p0.array == 1.0 and optimizer.t == 0
     warmed = kind(alpha=0.1).setup(with_gradients(model_of([1.0]), [1.0]))
     warmed.alpha = 0.0
     warmed.update()
