@@ -194,11 +194,7 @@ def grad(
     with using_config("enable_backprop", graph), _beside(outputs):
         if roots:
             walk = Walk(
-                roots,
-                graph=graph,
-                retain_grad=retain_grad,
-                required=masks,
-                keep=frozenset(targets),
+                roots, graph=graph, retain_grad=retain_grad, required=masks, keep=frozenset(targets)
             )
             if walk.heap:
                 walk.run()
@@ -254,7 +250,7 @@ def _starts(
         if g is None:
             g = wrap(y.backend.asarray(y.xp.ones_like(y.array)))
         else:
-            check_grad(y._spec, y.name, g.array)
+            g = check_grad(y._spec, y.name, g)
         starts.append(g if loss_scale is None else g * loss_scale)
     return starts
 

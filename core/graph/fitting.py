@@ -38,15 +38,23 @@ def no_array(who: str, value: object) -> TypeError:
     )
 
 
-def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> None:
-    """Refuse a gradient that is not an array like that of the variable with this spec and name."""
+def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> Any:
+    """A gradient, refused if it is not like the variable with this spec and name.
+
+    Beside a variable that is traced, it is the gradient traced, as operands are.
+    """
     if spec is None:
-        return
-    if not is_array(gradient):
-        raise TypeError(f"gradient: expected an array, got {type(gradient).__name__}")
-    given = spec_of(gradient)
+        return gradient
+    array = unwrapped(gradient)
+    if not is_array(array):
+        raise TypeError(f"gradient: expected an array, got {type(array).__name__}")
+    given = spec_of(array)
     if given is spec or given is None:
-        return
+        return gradient
+    lift = getattr(spec.backend.array_type, "_lift_beside", None)
+    if lift is not None:
+        (gradient,) = lift((gradient,))
+        given = spec_of(unwrapped(gradient)) or spec
     who = f"gradient of {name or 'a variable'}"
     if (given.backend, given.device) != (spec.backend, spec.device):
         raise TypeError(
@@ -57,6 +65,7 @@ def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> None:
         raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
     if given.shape != spec.shape:
         raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
+    return gradient
 
 
 def _spec_of(value: object) -> Spec | None:

@@ -200,9 +200,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     @grad_var.setter
     def grad_var(self, gradient: Array | None) -> None:
-        if gradient is not None:
-            check_grad(self._spec, self.name, as_array(gradient))
-        self._grad = gradient
+        self._grad = None if gradient is None else check_grad(self._spec, self.name, gradient)
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""

@@ -215,6 +215,7 @@ def test_gradients_are_accumulated_and_left():
     compare(made, 5)
 
 
+@core.using_threads(1)  # each has a room of its own to lay factors of products out in
 @pytest.mark.parametrize("lossfun", [False, True])
 def test_gradients_of_the_last_step_make_room_for_what_the_next_computes(lossfun):
     m = core.Sequential(*[L.Linear(200, 200) for _ in range(10)])
@@ -876,6 +877,40 @@ def test_variables_from_outside():
         for i in range(1, 4):
             left(X)
             np.testing.assert_allclose(w.grad, i * X.sum(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda y, g, w: (setattr(y, "grad", g.array), y.backward()),
+        lambda y, g, w: (setattr(y, "grad_var", g), y.backward()),
+        lambda y, g, w: core.backward([y], [g]),
+        lambda y, g, w: setattr(w, "grad_var", core.grad([y], [w], [g])[0]),
+    ],
+    ids=["grad", "grad_var", "backward", "core.grad"],
+)
+@pytest.mark.filterwarnings("error")
+def test_gradients_to_start_from_are_read_anew(backward):
+    link = L.Linear(3, 2, nobias=True)
+    start = core.Variable(np.ones((4, 2), "f"))
+    x = np.linspace(-1, 1, 12, dtype="f").reshape(4, 3)
+
+    def step(x):
+        link.cleargrads()
+        backward(link(x), start, link.W)
+
+    captured = core.capture(step)
+    for i in range(1, 5):
+        start.array[...] = np.linspace(0, i, 8).reshape(4, 2)
+        captured(x)
+        np.testing.assert_allclose(link.W.grad, start.array.T @ x, rtol=1e-6)
+        assert isinstance(start.array, np.ndarray)
+    assert captured.replayed == 3
+
+
+def test_a_gradient_that_does_not_fit_is_told_as_in_eager():
+    with pytest.raises(TypeError, match=r"expected dtype float32, got float64\. Cast it first"):
+        core.capture(lambda x: setattr(F.tanh(x), "grad", np.ones((4, 3))))(np.ones((4, 3), "f"))
 
 
 # -- what a step takes from Python -----------------------------------------------------------------
