@@ -96,6 +96,8 @@ class Inlined:
                 forceinline=True,
                 error_model="numpy",
                 fastmath=self.fastmath,
+                no_cpython_wrapper=True,
+                no_cfunc_wrapper=True,
                 pipeline_class=Compiler,
             )
             self._natives[dtype] = compile_(_with_natives(self.function, dtype))
@@ -197,6 +199,7 @@ class Compiled:
                         boundscheck=False,
                         cache=kept,
                         fastmath=self.fastmath,
+                        no_cfunc_wrapper=True,
                         pipeline_class=Compiler,
                     )
                     self._found[dtype] = compile_(_with_natives(self.function, dtype))

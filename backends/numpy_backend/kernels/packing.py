@@ -22,12 +22,18 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     `count` parts each has an equal share of what lies before `stop`; those of 0 are not divided.
     Arrays are not counted as held: whoever packs them holds them until that is done.
     """
+    import llvmlite.binding
     import numba
 
     [found] = loop.overloads.values()
+    # Another module's function, whose machine code is there: it is not compiled a second time. Its
+    # own name is another in each process that compiles it; that in files has to stay the same.
+    symbol = f"plugrad.{function.__module__}.{function.__qualname__}.{found.signature}"
+    address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+    llvmlite.binding.add_symbol(symbol, address)
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     listed = ", ".join(names)
-    scope: dict[str, Any] = {"pack": _intrinsic(found, names)}
+    scope: dict[str, Any] = {"pack": _intrinsic(found, names, symbol)}
     exec(f"def packing({listed}, count, address):\n    pack(address, count, ({listed},))\n", scope)
     written = scope["packing"].__code__
     code = written.replace(
@@ -40,7 +46,7 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     return numba.njit(signature, nogil=False, cache=kept, boundscheck=False)(named)
 
 
-def _intrinsic(found: Any, names: tuple[str, ...]) -> Any:
+def _intrinsic(found: Any, names: tuple[str, ...], symbol: str) -> Any:
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic
@@ -49,7 +55,6 @@ def _intrinsic(found: Any, names: tuple[str, ...]) -> Any:
         def written(context: Any, builder: Any, signature: Any, values: Any) -> None:
             from llvmlite import ir
 
-            context.add_linking_libs([found.library])
             place, parts, together = values
             kinds = found.signature.args
             arguments = cgutils.unpack_tuple(builder, together, len(kinds))
@@ -75,7 +80,10 @@ def _intrinsic(found: Any, names: tuple[str, ...]) -> Any:
                 edges = _edges(inner, known[START], known[STOP], packed, number)
                 known[START], known[STOP] = edges
             taken = list(known.values())
-            context.call_internal_no_propagate(inner, found.fndesc, found.signature, taken)
+            gives, conventions = found.signature.return_type, context.call_conv
+            declared = conventions.get_function_type(gives, kinds)
+            loop = cgutils.get_or_insert_function(builder.module, declared, symbol)
+            conventions.call_function(inner, loop, gives, kinds, taken)
             inner.ret_void()
             to = builder.inttoptr(place, layout.as_pointer())
             first = builder.ptrtoint(function, whole)

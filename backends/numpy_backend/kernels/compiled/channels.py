@@ -30,7 +30,7 @@ def _sum_of_channels(x: Read3, sums: Write1, start: int, stop: int) -> None:
         for n in range(x.shape[0]):
             plane = x[n, c]
             for first in range(0, plane.size, BLOCK):
-                block = plane[first : min(first + BLOCK, plane.size)]
+                block = plane[first : first + BLOCK]
                 part = ZERO
                 for i in range(block.size):
                     part += block[i]

@@ -88,7 +88,8 @@ def _times_transposed(
 @inlined_exactly
 def _span(unit: int, size: int, start: int, stop: int) -> Any:
     """Where units of some size begin and end; those of size 0 are everything."""
-    return (0, size) if unit == 0 else (start * unit, min(stop * unit, size))
+    end = stop * unit
+    return (0, size) if unit == 0 else (start * unit, end if end < size else size)
 
 
 @compiled

@@ -66,7 +66,7 @@ def _bernoulli(
     words, least = np.empty(BLOCK, np.uint32), np.uint32(dropped)
     for block in range(start, stop):
         fill(words, block, np.uint32(key), np.uint32(other), np.uint32(low), np.uint32(high))
-        part = kept[block * BLOCK : min((block + 1) * BLOCK, kept.size)]
+        part = kept[block * BLOCK : (block + 1) * BLOCK]
         for i in range(part.size):
             part[i] = words[i] >= least
 
@@ -79,7 +79,7 @@ def _dropout(
     words, least = np.empty(BLOCK, np.uint32), np.uint32(dropped)
     for block in range(start, stop):
         fill(words, block, np.uint32(key), np.uint32(other), np.uint32(low), np.uint32(high))
-        begin, end = block * BLOCK, min((block + 1) * BLOCK, x.size)
+        begin, end = block * BLOCK, (block + 1) * BLOCK
         xs, ms, ys = x[begin:end], mask[begin:end], y[begin:end]
         for i in range(xs.size):
             m = scale if words[i] >= least else ZERO

@@ -42,16 +42,15 @@ def _turned(bits: Any) -> Any:
     The maximum of integers vectorises, that of floats does not, for the sake of NaN. Here one
     counts as the greatest or the least; it will be found in the sum.
     """
-    return bits ^ (INTEGER(bits >> _SIGN) & _BUT_SIGN)
+    return INTEGER(bits ^ (INTEGER(bits >> _SIGN) & _BUT_SIGN))
 
 
 @inlined
 def greatest(row: Any) -> Any:
     """The maximum of a row."""
-    keys = row.view(INTEGER)
-    top = _LOWEST
-    for i in range(keys.size):
-        key = _turned(keys[i])
+    top = INTEGER(_LOWEST)
+    for i in range(row.size):
+        key = _turned(FLOAT(row[i]).view(INTEGER))
         top = key if key > top else top
     return INTEGER(_turned(top)).view(FLOAT)
 
