@@ -189,6 +189,7 @@ class Compiled:
 
         real = numba.from_dtype(dtype)
         kinds = [_native_type(kind, real) for kind in self._hints().values()]
+        makes_arrays = "empty" in self.function.__code__.co_names  # which numba counts and frees
         with _compiling:
             if dtype not in self._found:
                 with _kept_on_disk() as kept:
@@ -200,6 +201,7 @@ class Compiled:
                         cache=kept,
                         fastmath=self.fastmath,
                         no_cfunc_wrapper=True,
+                        _nrt=makes_arrays,
                         pipeline_class=Compiler,
                     )
                     self._found[dtype] = compile_(_with_natives(self.function, dtype))

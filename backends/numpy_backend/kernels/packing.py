@@ -43,7 +43,9 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     named.__module__ = function.__module__
     whole = numba.types.intp
     signature = numba.types.void(*found.signature.args, whole, whole)
-    return numba.njit(signature, nogil=False, cache=kept, boundscheck=False)(named)
+    return numba.njit(
+        signature, nogil=False, cache=kept, boundscheck=False, no_cfunc_wrapper=True, _nrt=False
+    )(named)
 
 
 def _intrinsic(found: Any, names: tuple[str, ...], symbol: str) -> Any:
