@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from backends.numpy_backend import blas
+from backends.numpy_backend.kernels import compiler
 from benchmarks import (
     BenchmarkError,
     busy,
+    cold,
     compare,
     contestants,
     device,
@@ -306,6 +308,7 @@ def test_all_libraries_take_the_instructions_that_they_are_limited_to(monkeypatc
 import ctypes
 from numpy._core._multiarray_umath import __cpu_features__ as features
 from backends.numpy_backend import blas
+from backends.numpy_backend.kernels import compiler
 name = blas.control().library.scipy_openblas_get_corename64_
 name.restype = ctypes.c_char_p
 print(name().decode(), [k for k in features if features[k] and k in ("X86_V4", "AVX512_ICL")])
@@ -487,3 +490,21 @@ def test_the_example_is_timed_alone_and_beside_busy_processes(monkeypatch):
     with pytest.raises(BenchmarkError, match="ended with 3"):
         busy.seconds([sys.executable, "-c", "raise SystemExit(3)"], 0)
     assert busy.report([(1.0, 3.0), (2.0, 3.0), (1.0, 2.5)]).endswith("2.50 times (goal: 2)")
+
+
+@pytest.mark.skipif(not compiler.available(), reason="loops are not compiled")
+def test_the_example_compiles_few_loops_once(tmp_path):
+    assert cold.seconds(str(tmp_path)) > 0
+    loops, size = kept = cold.kept(tmp_path)
+    # What it takes to compile them goes with their number and size; a test cannot look at times.
+    assert 10 <= loops <= 26 and size < 1_050_000
+    cold.seconds(str(tmp_path))
+    assert cold.kept(tmp_path) == kept
+
+
+def test_what_compiling_takes_is_told(monkeypatch, tmp_path):
+    rounds = [cold.Round(8.0, 2.0, 25, 900_000), cold.Round(9.0, 2.5, 25, 900_000)]
+    assert cold.report(rounds).endswith("6.2 s (goal: 5) for 25 loops of 0.90 MB")
+    monkeypatch.setattr(cold, "EXAMPLE", tmp_path / "missing.py")
+    with pytest.raises(BenchmarkError, match="ended with 2"):
+        cold.seconds(str(tmp_path))
