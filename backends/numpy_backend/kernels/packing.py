@@ -25,6 +25,8 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     import llvmlite.binding
     import numba
 
+    from backends.numpy_backend.kernels.lowering import Compiler
+
     [found] = loop.overloads.values()
     # Another module's function, whose machine code is there: it is not compiled a second time. Its
     # own name is another in each process that compiles it; that in files has to stay the same.
@@ -44,7 +46,13 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     whole = numba.types.intp
     signature = numba.types.void(*found.signature.args, whole, whole)
     return numba.njit(
-        signature, nogil=False, cache=kept, boundscheck=False, no_cfunc_wrapper=True, _nrt=False
+        signature,
+        nogil=False,
+        cache=kept,
+        boundscheck=False,
+        no_cfunc_wrapper=True,
+        _nrt=False,
+        pipeline_class=Compiler,
     )(named)
 
 

@@ -213,8 +213,7 @@ class Team:
         )
         self._shared = memory + -memory % 64
         self._numbers = (ctypes.c_int64 * size).from_address(self._shared)
-        loops = help_others, publish, in_order
-        self._help, self._publish, self._in_order = (loop.at(np.dtype("f")) for loop in loops)
+        self._help, self._publish = (loop.at(np.dtype("f")) for loop in (help_others, publish))
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._allocate = _python("PyThread_allocate_lock", ctypes.c_void_p)
@@ -243,7 +242,8 @@ class Team:
     def run_in_order(self, calls: Any, moves: Any, arrays: list[Any], helpers: int) -> None:
         """Make calls one after the other, as `in_order` does, with so many helpers at most."""
         self._ready(helpers)
-        self._in_order(self._shared, calls, moves, np.array([*map(id, arrays)]))
+        make = in_order.at(np.dtype("f"))
+        make(self._shared, calls, moves, np.array([*map(id, arrays)]))
 
     def _ready(self, helpers: int) -> int:
         """How many of so many helpers there can be, which are started."""
