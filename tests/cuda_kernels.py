@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from warnings import catch_warnings
 
+import ml_dtypes  # noqa: F401  by which NumPy knows bfloat16
 import numpy as np
 from all_ops import CHECKED
 from hypothesis import HealthCheck, Phase, given, settings
@@ -15,6 +16,7 @@ from backends.cuda_backend.kernels import philox, rows, update
 from core.arrays.backend import host
 from core.registry.lazy import resolve
 from core.testing.strategies import cases
+from core.testing.tolerances import Tolerance
 from core.testing.trial import Trial
 from core.tracing import Formulas
 
@@ -22,6 +24,19 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 FORMULAS = {key.rpartition(":")[2]: resolve(key) for key in operations.FORMULAS}
 DRAWN = [name for name in FORMULAS if name in CHECKED]
 RULES = [resolve(key) for key in operations.RULES]
+
+
+class Floats(Trial):
+    """A trial in bfloat16 as well, which has three bits less than float16."""
+
+    def dtypes(self):
+        found = super().dtypes()
+        return [*found, "bfloat16"] if len(found) > 1 else found
+
+    def allowed(self, dtype):
+        if dtype != "bfloat16":
+            return super().allowed(dtype)
+        return Tolerance(*[8 * part for part in super().allowed("float16")])
 
 
 class Collected:
@@ -76,17 +91,17 @@ def drawn(name, count):
 
 
 def of_formulas(count):
-    """The kernels of all operations in the table, for some cases, and how many each asked for."""
+    """The kernels of all operations in the table, and how many each asked for in each dtype."""
     collected, asked = Collected(), {}
     with standing_in(collected), np.errstate(all="ignore"):
         for name in DRAWN:
-            before = collected.asked
             for case in drawn(name, count):
-                trial = Trial(case, host(), None, "reduction")
+                trial = Floats(case, host(), None, "reduction")
                 for dtype in trial.dtypes():
+                    before = collected.asked
                     with suppress(Exception):  # nothing has been computed
                         trial.run_with_gradients(dtype)
-            asked[name] = collected.asked - before
+                    asked[name, dtype] = asked.get((name, dtype), 0) + collected.asked - before
     return list(collected.sources), asked
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.cuda_backend.kernels.loop import Shape, ending, source
 from backends.cuda_backend.kernels.words import FUNCTIONS, STORED
-from core.tracing import Group, LoopFuser, Planned, Value
+from core.tracing import Equation, Group, LoopFuser, Planned, Value
 
 
 class CudaLoops(LoopFuser):
@@ -27,7 +27,14 @@ class CudaLoops(LoopFuser):
 
     def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
         """The function that computes a group; None where one call of CuPy's does."""
-        return _Call(group, self).run if len(self.computing(group)) > 1 else None
+        calls = len(self.computing(group)) + sum(map(_casts, group.equations))
+        return _Call(group, self).run if calls > 1 else None
+
+
+def _casts(equation: Equation) -> bool:
+    """Whether an equation gives its input in another dtype, which is a call of CuPy's too."""
+    (made,) = equation.outputs
+    return equation.call.name == "astype" and equation.inputs[0].dtype != made.dtype
 
 
 class _Call(Planned):

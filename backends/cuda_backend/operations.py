@@ -151,6 +151,10 @@ def gradient(f: Any, g: Any, needs_grad: int) -> Any:
     return backend.formulas.gradient(f, g, needs_grad)
 
 
+# What is computed in float32 is widened, and rounded, within the kernel.
+compute.takes_halves = gradient.takes_halves = True  # type: ignore[attr-defined]
+
+
 def update_all(rule: Any, xp: Any, params: list[Any], grads: list[Any], states: list[Any]) -> Any:
     """The kernel of a rule's steps."""
     backend: Any = BACKENDS[type(params[0])]

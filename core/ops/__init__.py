@@ -16,4 +16,5 @@ __all__ = [
     "operands",
     "operators",
     "types",
+    "widening",
 ]

@@ -3,6 +3,7 @@
 A backend that has loops (`Backend.fuser`) needs no kernel by hand for an operation whose formula
 they can compute: `Formulas` gives one for its `compute`, and one for its gradient rules. Each is
 made at the first call with inputs of some shapes and dtypes, and settings, from the formula itself.
+16-bit floats that are computed in float32 are widened and rounded within it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from core.tracing.equation import mapped, value_like
 from core.tracing.execution import compiled
 from core.tracing.fusion import fused
 from core.tracing.group import Fuser, Group
+from core.tracing.kernels import formula_of
 from core.tracing.passes import optimized
 from core.tracing.program import Program
 from core.tracing.structure import Leaf
@@ -86,6 +88,8 @@ class Formulas:
         for i, array in zip(made.names, made.run(*given), strict=True):
             gradients[i] = array
         return tuple(gradients)
+
+    compute.takes_halves = gradient.takes_halves = True  # type: ignore[attr-defined]
 
     def _found(self, key: Any, tree: Any, trace: Any, *args: Any) -> tuple[_Made | None, list[Any]]:
         given: list[Any] = []
@@ -164,7 +168,8 @@ def _traced_compute(tree: Any, plain: dict[str, Any], f: Any) -> tuple[list[Any]
     node = _node(f, own)
     before = dict(vars(node))
     xp = tracing().ops_xp(max([array.shape for array in arrays], key=prod))
-    y = type(f).compute(node, xp, *arrays)
+    specs = [intern(tracing(), array.shape, array.dtype, None) for array in arrays]
+    y = formula_of(type(f), specs)(node, xp, *arrays)
     results = list(y) if f.declared.outputs else [y]
     names: list[Any] = [None] * len(results)
     for name, value in vars(node).items():

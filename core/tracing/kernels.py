@@ -21,9 +21,10 @@ from math import prod
 from typing import Any
 
 from core.arrays.backend import Backend, host, random_state, set_random_state
-from core.arrays.spec import Spec, intern
+from core.arrays.spec import Spec, intern, spec_of
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode
+from core.ops.widening import widened, widening
 from core.registry.configuration import current_state, install_hooks
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, as_values, traced
@@ -40,9 +41,12 @@ class Recorders:
 
     def get(self, cls: Any, default: Any = None) -> Any:
         """What records a call of the kernel for a class, or `default`."""
-        if all([getattr(b, self._section).get(cls) is None for b in self._backends]):
+        found = [getattr(b, self._section).get(cls) for b in self._backends]
+        if all([kernel is None for kernel in found]):
             return default
-        return partial(self._record, cls)
+        recorder: Any = partial(self._record, cls)
+        recorder.takes_halves = any([getattr(kernel, "takes_halves", False) for kernel in found])
+        return recorder
 
     def forget(self) -> None:
         """Nothing is kept here."""
@@ -55,7 +59,8 @@ def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     """Record the kernel of an operation; NotImplemented where eager takes the formula."""
     tape = tapes.current()
     kernel = _usable(tape, tape.backend.kernels.get(cls))
-    if kernel is None or arrays[0].size < getattr(kernel, "least", 0):
+    specs = [_spec(tape, x) for x in arrays]
+    if _declines(kernel, cls, specs) or arrays[0].size < getattr(kernel, "least", 0):
         return NotImplemented
     own = f._own()
     called = _Forward(tape, cls, kernel, arrays, [name for name in own if _is_array(own[name])])
@@ -127,7 +132,7 @@ class _Forward:
             arrays = arrays[: self.count]
         y = self.kernel(f, self.xp, *arrays)
         if y is NotImplemented:
-            y = self.cls.compute(f, self.xp, *arrays)
+            y = formula_of(self.cls, [spec_of(a) for a in arrays])(f, self.xp, *arrays)
         results = y if f.declared.outputs else (y,)
         return (*results, *[own[name] for name in self.kept]) if self.kept else results
 
@@ -140,7 +145,9 @@ def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
     tape = tapes.current()
     kernel = _usable(tape, tape.backend.gradient_kernels.get(cls))
     several = bool(f.declared.outputs)
-    if kernel is None or (not several and g.size < getattr(kernel, "least", 0)):
+    if _declines(kernel, cls, [_spec(tape, source.spec) for source in f._sources]) or (
+        not several and g.size < getattr(kernel, "least", 0)
+    ):
         return NotImplemented
     own = _settings(tape, f._own())
     if f.shapes is not None:
@@ -262,6 +269,23 @@ def _usable(tape: tapes.Tape, kernel: Any) -> Any:
 # -- shared ----------------------------------------------------------------------------------------
 
 
+def formula_of(cls: Any, specs: list[Any]) -> Callable[..., Any]:
+    """What an operation computes of inputs of these specs, in a wider dtype where eager does so."""
+    wide, narrow, _ = widening(cls, specs)
+    formula: Callable[..., Any] = cls.compute
+    return formula if wide is None else widened(formula, specs[0].backend, wide, narrow)
+
+
+def _declines(kernel: Any, cls: Any, specs: list[Spec]) -> bool:
+    """Whether there is none, or eager would widen such inputs before it gives them to the kernel.
+
+    The recorder of a class sees 16-bit floats where the kernel of any backend wants them.
+    """
+    if kernel is None:
+        return True
+    return not getattr(kernel, "takes_halves", False) and widening(cls, specs)[0] is not None
+
+
 def _is_array(x: Any) -> bool:
     return isinstance(x, (TracedArray, host().xp.generic)) or (x is not None and is_array(x))
 
@@ -273,7 +297,7 @@ def _is_kept(tape: tapes.Tape, x: Any) -> bool:
 
 
 def _spec(tape: tapes.Tape, spec: Any) -> Any:
-    """That of real arrays."""
+    """That of real arrays, of the shape and dtype of a spec or a traced array."""
     backend = tape.backend
     dtype = _dtype(backend, spec.dtype)
     return intern(backend, spec.shape, dtype, None if backend is host() else tape.spec_device)

@@ -8,10 +8,20 @@ from types import SimpleNamespace
 import cuda_kernels
 import numpy as np
 import pytest
-from cuda_kernels import DRAWN, FLOATS, FORMULAS, RULES, Collected, drawn, standing_in
+from cuda_kernels import (
+    DRAWN,
+    FLOATS,
+    FORMULAS,
+    RULES,
+    Collected,
+    Floats,
+    drawn,
+    standing_in,
+)
 from cuda_on_cpu import Kernels, compiled
 
 import core
+import core.functions as F
 from backends.cuda_backend import scatter
 from backends.cuda_backend.fusion import CudaLoops
 from backends.cuda_backend.kernels import philox
@@ -22,7 +32,6 @@ from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.updates import Updates
 from core.arrays.backend import host
 from core.testing.checks import CHECKS
-from core.testing.trial import Trial
 from core.tracing import Group
 from core.tracing.fusion import fused
 
@@ -41,15 +50,32 @@ def place_of(array):
 @pytest.mark.slow
 def test_kernels_compute_what_operations_declare():
     sources, asked = cuda_kernels.of_formulas(1)
-    assert [name for name in DRAWN if not asked[name]] == []
+    assert {name for name, _ in asked} == {*DRAWN} and len(asked) == len(FLOATS) * len(DRAWN)
+    assert [each for each, count in asked.items() if not count] == []
     assert len(FORMULAS) == len(cuda_kernels.operations.FORMULAS)
     kernels = Kernels()
     kernels.known = dict(zip(sources, compiled(sources), strict=True))
     with standing_in(kernels):
         for name in DRAWN:
             for case in drawn(name, 1):
-                CHECKS["kernels"](Trial(case, host(), None, "reduction"))
+                CHECKS["kernels"](Floats(case, host(), None, "reduction"))
     assert len(sources) > 2 * len(DRAWN)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("function", [F.relu, F.gelu, F.softmax, F.log_softmax])
+def test_16_bit_floats_are_widened_and_rounded_within_the_kernel(function, dtype):
+    """One kernel each way, which reads and writes 16 bits."""
+    collected = Collected()
+    with standing_in(collected):
+        x = core.Variable(np.ones((3, 40)).astype(host().dtype(dtype)))
+        y = function(x)
+        y.grad = np.ones(y.shape).astype(x.dtype)
+        y.backward()
+    assert x.grad.dtype == y.dtype == x.dtype
+    assert len(collected.sources) == 2 - (dtype == "float16" and function is F.relu)
+    arrays = {p.type for source in collected.sources for p in source.parameters if "*" in p.type}
+    assert arrays == {f"{const}{STORED[dtype]}* __restrict__" for const in ("", "const ")}
 
 
 def norms(x, b):

@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import core
 from backends.cuda_backend import presence
 from core import cuda
 from core.errors import BackendUnavailable
@@ -151,3 +153,13 @@ def test_values_of_a_gpu_name_the_cure():
     assert not isinstance(X, cuda.ndarray)
     for name in {*VALUES.split()} - {"available", "cudnn_enabled", "ndarray"}:
         refused(lambda name=name: getattr(cuda, name))
+
+
+@no_gpu
+def test_the_page_on_gpus_shows_what_is_said_without_cupy(monkeypatch):
+    monkeypatch.setattr(presence, "find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailable) as caught:
+        core.use("cuda")
+    said = str(caught.value).partition(" Available")[0]
+    page = (Path(__file__).parents[2] / "docs/gpus.md").read_text()
+    assert f"{BackendUnavailable.__module__}.BackendUnavailable: {said}" in " ".join(page.split())

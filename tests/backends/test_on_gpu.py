@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import several_devices
-from cuda_kernels import DRAWN, FORMULAS, RULES, drawn
+from cuda_kernels import DRAWN, FORMULAS, RULES, Floats, drawn
 from cuda_on_cpu import Kernels
 
 import core
@@ -48,7 +48,7 @@ def test_the_backend_keeps_its_contract():
 @pytest.mark.parametrize("name", DRAWN)
 def test_kernels_compute_what_operations_declare(name, gpu):
     for case in drawn(name, 3):
-        CHECKS["kernels"](Trial(case, gpu, None, "reduction"))
+        CHECKS["kernels"](Floats(case, gpu, None, "reduction"))
 
 
 @pytest.mark.parametrize("name", DRAWN)

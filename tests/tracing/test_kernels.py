@@ -193,3 +193,58 @@ def test_arrays_keep_their_layout_and_so_the_order_of_sums(x, function):
     for found, expected in zip(program(x), step(x), strict=True):
         assert found.array.strides == expected.array.strides
         np.testing.assert_array_equal(found.array, expected.array, strict=True)
+
+
+@pytest.mark.parametrize("given", ["float16", "float32"])
+@pytest.mark.parametrize("takes", [True, False])
+@pytest.mark.parametrize("declines", [False, True, "later"])
+def test_kernels_see_16_bit_floats_as_eager_shows_them(given, takes, declines, monkeypatch):
+    """As they are where they want them so; else widened, or, of gradients, not at all."""
+    from plugins.functions.loss.mean_squared_error import MeanSquaredError
+
+    seen, late = [], []
+
+    def declined(what, array):
+        seen.append((what, str(array.dtype)))
+        return declines is True or bool(late)
+
+    def kernel(f, xp, x, y):
+        if declined("compute", x):
+            return NotImplemented
+        return xp.mean(xp.square(xp.astype(x, "d") - y)).astype(x.dtype)
+
+    def gradient(f, g, needs_grad):
+        if declined("gradient", g):
+            return NotImplemented
+        x, y = (source.data for source in f._sources)
+        made = (2 * g / x.size * (x.astype("d") - y)).astype(x.dtype)
+        return made, -made
+
+    kernel.takes_halves = gradient.takes_halves = takes
+    home = core.backend.host()
+    monkeypatch.setitem(home.kernels, MeanSquaredError, kernel)
+    monkeypatch.setitem(home.gradient_kernels, MeanSquaredError, gradient)
+    p = core.Parameter(np.linspace(-2, 2, 7).astype(given))
+    x = np.linspace(1, 3, 7).astype(given)
+
+    def step(x):
+        p.cleargrad()
+        loss = F.mean_squared_error(p, x)
+        loss.backward()
+        return loss.array, p.grad
+
+    expected = step(x)
+    eager = list(seen)
+    program = core.trace(step, x, kernels=True)
+    seen.clear()
+    if declines == "later":
+        late.append(True)
+        expected = step(x)
+        seen.clear()
+    found = program(x)
+    if not declines:
+        assert seen == eager
+        shown = given if takes else "float32"
+        assert seen[0] == ("compute", shown)
+        assert ("gradient", given) in seen or not (takes or given == "float32")
+    assert [(a.tobytes(), a.dtype) for a in found] == [(a.tobytes(), a.dtype) for a in expected]

@@ -51,7 +51,7 @@ def or_formula(kernel: Kernel) -> Kernel:
     @wraps(kernel)
     def computed(f: Any, xp: Any, *arrays: Any) -> Any:
         found = kernel(f, xp, *arrays)
-        if found is not NotImplemented or arrays[0].dtype.name in HALVES:
+        if found is not NotImplemented:
             return found
         backend: Any = BACKENDS[type(arrays[0])]
         return backend.formulas.compute(f, xp, *arrays)
@@ -65,9 +65,9 @@ def or_formula_of_gradient(kernel: Kernel) -> Kernel:
     @takes_halves
     @wraps(kernel)
     def computed(f: Any, g: Any, needs_grad: int) -> Any:
-        found, of = kernel(f, g, needs_grad), f._sources[0].spec
-        if found is not NotImplemented or of.name in HALVES:
+        found = kernel(f, g, needs_grad)
+        if found is not NotImplemented:
             return found
-        return of.backend.formulas.gradient(f, g, needs_grad)
+        return f._sources[0].spec.backend.formulas.gradient(f, g, needs_grad)
 
     return computed
