@@ -23,6 +23,7 @@ from core.registry.threads import num_threads
 
 DEPTH, COLUMNS, ROWS = 1536, 480, 48  # of a block, at most: bytes in depth, elements else
 APART = 2  # of a tile's rows: else all tiles begin in one set of a cache
+AHEAD = 8  # lines for which memory is asked before they are packed: no processor guesses them
 FEW = 24  # rows for which it does not pay to pack a panel that lies in rows
 
 
@@ -80,13 +81,17 @@ def _pack_columns(
 def _pack_rows(e: Emitter, to: Any, a: Any, column: Any, rows: Any, depth: Any) -> None:
     """Tiles one after the other: `to[d, i]` of each is `a[i + d * column]`."""
     height = _tile(e)[0]
-    with e.loop(depth) as d, e.loop(rows, height) as r:
-        line, tile = e.at(a, d * column + r), e.at(to, r * (depth + APART) + d * height)
-        with e.whether(rows - r >= height) as (whole, some):
-            with whole:
-                e.store(e.load(line, height), tile)
-            with some, e.loop(rows - r) as i:
-                e.write(e.read(e.at(line, i)), e.at(tile, i))
+    with e.loop(depth) as d:
+        start = e.at(a, d * column)
+        for along in range(0, ROWS + 1, 64 // e.bytes):
+            e.prefetch(e.at(start, column * AHEAD + along))
+        with e.loop(rows, height) as r:
+            line, tile = e.at(start, r), e.at(to, r * (depth + APART) + d * height)
+            with e.whether(rows - r >= height) as (whole, some):
+                with whole:
+                    e.store(e.load(line, height), tile)
+                with some, e.loop(rows - r) as i:
+                    e.write(e.read(e.at(line, i)), e.at(tile, i))
 
 
 @emitted
