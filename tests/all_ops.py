@@ -4,8 +4,11 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+from hypothesis import HealthCheck, Phase, given, settings
+
 import plugins.functions
 from core import FunctionNode
+from core.testing.strategies import cases
 
 
 def _classes(package):
@@ -58,3 +61,23 @@ KINDS = {
 }
 
 CHECKED = {n: op for n, op in OPS.items() if n not in PROVEN_BY and n not in OF_FUNCTIONS}
+
+
+def drawn(name, count):
+    """Some cases of an operation, always the same."""
+    found = []
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(CHECKED[name], "plain"))
+    def draw(case):
+        found.append(case)
+
+    draw()
+    return found

@@ -6,8 +6,7 @@ from warnings import catch_warnings
 
 import ml_dtypes  # noqa: F401  by which NumPy knows bfloat16
 import numpy as np
-from all_ops import CHECKED
-from hypothesis import HealthCheck, Phase, given, settings
+from all_ops import CHECKED, drawn
 
 import core
 from backends.cuda_backend import operations
@@ -15,7 +14,6 @@ from backends.cuda_backend.fusion import CudaLoops
 from backends.cuda_backend.kernels import philox, rows, update
 from core.arrays.backend import host
 from core.registry.lazy import resolve
-from core.testing.strategies import cases
 from core.testing.tolerances import Tolerance
 from core.testing.trial import Trial
 from core.tracing import Formulas
@@ -68,26 +66,6 @@ def standing_in(kernels) -> Iterator[None]:
         for name, kept in before.items():
             getattr(backend, name).clear()
             getattr(backend, name).update(kept)
-
-
-def drawn(name, count):
-    """Some cases of an operation, always the same."""
-    found = []
-
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(cases(FORMULAS[name], "plain"))
-    def draw(case):
-        found.append(case)
-
-    draw()
-    return found
 
 
 def of_formulas(count):

@@ -62,6 +62,5 @@ def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any
 
 def narrow_all(f: FunctionNode, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
     """Gradients that were computed in `wide`, each in the dtype of its input."""
-    backend = f._sources[0].spec.backend
-    pairs = zip(gradients, f._sources, strict=True)
-    return tuple([_narrow(xp, backend, g, wide, source.spec.dtype) for g, source in pairs])
+    pairs = zip(gradients, [source.spec for source in f._sources], strict=True)
+    return tuple([_narrow(xp, spec.backend, g, wide, spec.dtype) for g, spec in pairs])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import cuda_kernels
 import numpy as np
 import pytest
+from all_ops import drawn
 from cuda_kernels import (
     DRAWN,
     FLOATS,
@@ -15,7 +16,6 @@ from cuda_kernels import (
     RULES,
     Collected,
     Floats,
-    drawn,
     standing_in,
 )
 from cuda_on_cpu import Kernels, compiled

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import several_devices
-from cuda_kernels import DRAWN, FORMULAS, RULES, Floats, drawn
+from all_ops import drawn
+from cuda_kernels import DRAWN, FORMULAS, RULES, Floats
 from cuda_on_cpu import Kernels
 
 import core

@@ -1,7 +1,8 @@
-"""A training step waits for its device nowhere: no look of the host at a value."""
+"""A training step waits for its device nowhere: no look of the host at a value, in no operation."""
 
 import numpy as np
 import pytest
+from all_ops import CHECKED, drawn
 from host_reads import host_reads
 
 import core
@@ -9,6 +10,7 @@ import core.functions as F
 import core.links as L
 from core import optimizer_hooks as hooks
 from core import optimizers
+from core.testing.trial import Trial
 
 HOOKS = {
     "GradientClipping": lambda: hooks.GradientClipping(0.01),
@@ -22,6 +24,7 @@ HOOKS = {
 }
 RULES = [name for name in dir(optimizers) if isinstance(getattr(optimizers, name), type)]
 LOOKING = {"LBFGS"}  # its line search decides by the loss
+COUNTING = {"ClassificationSummary": ["__int__"]}  # how many classes there are, by the greatest
 
 
 class Words(core.Chain):
@@ -85,3 +88,18 @@ def test_a_look_is_seen():
     with host_reads() as looked:
         float(x), bool(x), core.backend.to_host(x)
     assert looked == ["__float__", "__bool__", "to_host"]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_operations_and_their_gradients_look_at_nothing(name):
+    """The first call may, as one that finds a plan; those after it only ask for computations."""
+    for case in drawn(name, 2):
+        trial = Trial(case, core.backend.get("strict"), None, "reduction")
+        trial.run_with_gradients("float32")
+        inputs = trial.variables(trial.arrays("float32"))
+        with host_reads() as looked:
+            outputs = trial.run(inputs)
+        given = trial.cotangents(outputs)
+        with host_reads() as looked_back:
+            trial.gradients(inputs, outputs, given)
+        assert looked == COUNTING.get(name, []) and looked_back == []
