@@ -100,7 +100,7 @@ def _names_and_types(b: Backend) -> None:
 
 
 def _values_there_and_back(b: Backend) -> None:
-    """`asarray` and `to_host` keep values, shapes and dtypes, of none and no dimensions too."""
+    """`asarray`, `to_host` keep values, shapes, dtypes, of none too; the host may write to it."""
     for name in (*_floats(b), "int32", "int64", "bool"):
         for shape in ((), (3,), (2, 0), (2, 3, 1)):
             host = _values(*shape).astype(name)
@@ -110,6 +110,10 @@ def _values_there_and_back(b: Backend) -> None:
             _demand(back.dtype == host.dtype, f"{name} stays {name} on the way")
             _demand(array.shape == shape, f"shape {shape} stays on the way")
             _demand(np.array_equal(back, host), f"{name} values stay on the way")
+            _demand(back.flags.writeable, "to_host gives what can be written to: a copy if need be")
+            if not b.mutable:
+                back[...] = 1
+                _demand(np.array_equal(b.to_host(array), host), "to_host gives a copy")
             _demand(b.asarray(array) is array, "asarray gives back an array that is as asked")
     _demand(b.to_host(b.asarray([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]], "lists are read")
     _demand(b.dtype_name(b.asarray([1.5], "float32").dtype) == "float32", "dtype= takes a name")

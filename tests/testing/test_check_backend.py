@@ -27,6 +27,16 @@ def test_arrays_need_not_be_mutable(unchanging):
     check_backend(unchanging)
 
 
+def test_what_never_changes_is_not_shared_with_the_host(unchanging, monkeypatch):
+    def shared(self, array):
+        array.flags.writeable = True
+        return array.view(np.ndarray)
+
+    monkeypatch.setattr(UnchangingBackend, "to_host", shared)
+    with pytest.raises(AssertionError, match="to_host gives a copy"):
+        check_backend(unchanging)
+
+
 class _Broken(StrictBackend):
     name = "broken"
 
@@ -37,6 +47,12 @@ def _scatter_without_repeats(self, a, index, values):
     host[np.asarray(getattr(index, "_array", index))] += values._array
     a[...] = self.asarray(host)
     return a
+
+
+def _only_to_be_read(self, array):
+    host = np.array(array._array)
+    host.flags.writeable = False
+    return host
 
 
 @pytest.mark.parametrize(
@@ -51,6 +67,7 @@ def _scatter_without_repeats(self, a, index, values):
         ("owns", lambda self, array: True, "owns is False of a view"),
         ("scatter_add", _scatter_without_repeats, "scatter_add at"),
         ("outside", lambda self, numbers, size: False, "outside of"),
+        ("to_host", _only_to_be_read, "to_host gives what can be written to"),
         ("unavailable", classmethod(lambda cls: "no such thing"), "no such thing"),
     ],
 )

@@ -43,8 +43,8 @@ class Arrays(JaxBackend):
         return jax.device_put(host, self.native_device(device), may_alias=False)
 
     def to_host(self, array: Any) -> Any:
-        """The values in host memory."""
-        return np.asarray(array)
+        """A copy in host memory: what JAX itself shows there cannot be written to."""
+        return np.array(array)
 
     # -- dtypes --------------------------------------------------------------------------------
 

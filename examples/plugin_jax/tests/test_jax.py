@@ -94,6 +94,18 @@ def test_arrays_stay_as_they_were():
         F.batch_normalization(mean[None], mean, mean, running_mean=mean)
 
 
+def test_a_model_that_comes_to_the_host_learns_there():
+    model = core.Sequential(L.Linear(3, 2), L.BatchNormalization(2)).to_device("jax")
+    optimizer = optimizers.MomentumSGD().setup(model)
+    for place in ("jax", "numpy"):
+        model.to_device(place)
+        x = core.get_device(place).send(np.arange(6.0, dtype="f").reshape(2, 3))
+        before = np.array(core.backend.to_host(model[0].W))
+        optimizer.update(lambda x=x: F.sum(model(x) ** 2 * np.float32(3)))
+        assert not np.array_equal(core.backend.to_host(model[0].W), before)
+    assert type(model[1].avg_mean) is np.ndarray
+
+
 @pytest.mark.parametrize("seed", [None, 3])
 def test_random_numbers_are_resumed_to_the_bit(seed):
     before = core.backend.random_state()
