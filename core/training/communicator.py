@@ -6,6 +6,7 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import zip_longest
 from operator import add
 from typing import Any, Self
 
@@ -404,10 +405,8 @@ def _refuse_difference(what: str, everywhere: Sequence[Any]) -> None:
         if theirs != everywhere[0]:
             here, there = everywhere[0], theirs
             if isinstance(here, list) and isinstance(there, list):
-                pairs = [(a, b) for a, b in zip(here, there, strict=False) if a != b]
-                more = len(here) - len(there)
-                lengths = (f"{len(here)} entries", f"{len(there)} entries")
-                here, there = pairs[0] if pairs else lengths if more else (here, there)
+                pairs = zip_longest(here, there, fillvalue="nothing more")
+                here, there = next((a, b) for a, b in pairs if a != b)
             raise CommunicatorError(
                 f"{what}: expected the same on all ranks, but rank 0 has {here} and rank {rank} "
                 f"has {there}."

@@ -76,7 +76,9 @@ def scatter_index(
     (0, 5)
     """
     size, rank = comm.size, comm.rank
-    if n_total_samples < (1 if force_equal_length else size):
+    if n_total_samples < 1:
+        raise DataSizeError(f"scatter_dataset: expected an example, got {n_total_samples}.")
+    if n_total_samples < size and not force_equal_length:
         raise DataSizeError(
             f"scatter_dataset: expected an example for each of the {size} ranks at least, got "
             f"{n_total_samples}. Start fewer processes, or take force_equal_length=True, with "

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from core.arrays import backend
 from core.errors import CommunicatorError
@@ -221,8 +222,19 @@ class MultiNodeCheckpointer(Extension):
         """
         if path is not None:
             self.path = path
-        known = set.intersection(*self.comm.allgather_obj(self._own(trainer)))
+        everywhere = self.comm.allgather_obj(self._own(trainer))
+        known = set.intersection(*everywhere)
         if not known:
+            if any(everywhere) and self.comm.rank == 0:
+                without = [rank for rank, own in enumerate(everywhere) if not own]
+                some = f"ranks {without} have none" if without else "each has others"
+                warn(
+                    f"maybe_load: of the checkpoints {self.checkpoint_name!r} in "
+                    f"{self._folder(trainer)} none is of an iteration that all ranks have: {some}. "
+                    "Training begins anew. Resume on as many ranks as have saved, or save by "
+                    "extensions.snapshot, whose file resumes on any number.",
+                    stacklevel=2,
+                )
             return None
         newest: int = max(known)
         load_npz(self._file(trainer, newest), trainer)

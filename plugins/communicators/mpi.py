@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
+from core.errors.scalars import is_whole
 from core.registry import threads
 from core.training import Pending
 from plugins.communicators.at_end import at_end, not_at_end
@@ -28,7 +29,7 @@ from plugins.communicators.watcher import ENDING
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
-_OBJECTS = 0x6F62  # a tag beside those of users, which the messages of collective calls have
+_OBJECTS = 0x6F62  # the tag of the messages of collective calls
 _STARTERS = {  # variables by which launchers tell how many processes there are
     "PMI_SIZE": "the mpiexec of MPICH",
     "OMPI_COMM_WORLD_SIZE": "the mpiexec of Open MPI",
@@ -108,6 +109,7 @@ class MpiCommunicator(Waiting):
         machines = sorted(set(firsts))
         self.inter_rank, self.inter_size = machines.index(firsts[self.rank]), len(machines)
 
+    @checked
     def split(self, color: int | None, key: int) -> Self | None:
         """The communicator of the ranks that give the same `color`, in the order of `key`."""
         self.tell("split")
@@ -119,14 +121,14 @@ class MpiCommunicator(Waiting):
 
     def finalize(self) -> None:
         """Release the communicator, after all ranks have called this."""
-        if self._comm is not None:
+        if not isinstance(self._comm, _Released):
             not_at_end(self._end)
             self.tell("finalize")
             self._here.close()
             self._beside.close()
             self._comm.Free()
             self._notes.Free()
-            self._comm = None
+            self._comm = self._notes = _Released()
 
     def _end(self) -> None:
         """At the end of the program: where others still wait, the job ends with an error."""
@@ -146,8 +148,16 @@ class MpiCommunicator(Waiting):
 
     # ------------------------------------------------------------------ objects
 
+    def _tag(self, what: str, tag: Any) -> int:
+        """The number of a tag that MPI knows."""
+        most = self._mpi.COMM_WORLD.Get_attr(self._mpi.TAG_UB)
+        if not is_whole(tag) or isinstance(tag, bool) or not 0 <= tag <= most:
+            raise CommunicatorError(f"{what}: expected a tag from 0 to {most}, got {tag!r}.")
+        return int(tag)
+
     def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed again."""
+        tag = self._tag("send", tag)
         dest, message = self._peer("send", dest), _packed(obj)
         self._sent[dest] += 1
         self._hear_waiting()
@@ -158,7 +168,8 @@ class MpiCommunicator(Waiting):
     def recv_obj(self, source: int, tag: int = 0) -> Any:
         """The next object that the rank `source` sends with this `tag`."""
         source, length = self._peer("recv", source), np.empty(1, np.int64)
-        what = f"recv from rank {source}"
+        tag = self._tag("recv", tag)
+        what = f"recv from rank {source}" + (f" with tag {tag}" if tag else "")
         self._hear_waiting()
         self._wait(what, self._comm.Irecv(length, source, tag), on=[source])
         message = np.empty(int(length[0]), np.uint8)
@@ -221,7 +232,7 @@ class MpiCommunicator(Waiting):
         found = {r: np.empty(n, np.uint8) for r, n in enumerate(incoming.tolist()) if n}
         requests = [
             begin(piece, rank, _OBJECTS)
-            for begin, way in ((self._comm.Irecv, found), (self._comm.Isend, messages))
+            for begin, way in ((self._notes.Irecv, found), (self._notes.Isend, messages))
             for rank, message in way.items()
             for piece in counted(message)
         ]
@@ -268,6 +279,15 @@ class MpiCommunicator(Waiting):
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
         return Pending() if self.size == 1 else self._here.iallgather(buffer, bounds)
+
+
+class _Released:
+    """What a communicator has in the place of one of MPI after `finalize`."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise CommunicatorError(
+            "The communicator has been released by `finalize`. Make one by create_communicator."
+        )
 
 
 def _packed(obj: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ class Waiting(Communicator):
 
     def __init__(self, rank: int, size: int, time_limit: float, **config: Any) -> None:
         super().__init__(rank, size, **config)
+        if not time_limit > 0:
+            raise CommunicatorError(
+                f"create_communicator: expected a time_limit of more than 0, got {time_limit}."
+            )
         self.time_limit = float(time_limit)
         self._sent, self._received = [0] * size, [0] * size  # objects, by peers
         self._waiting: dict[int, Any] = {}  # what peers have told that wait for this rank
@@ -68,9 +73,11 @@ class Waiting(Communicator):
             if waited > self.time_limit:
                 not_at_end(self._end)
                 at_end(self._abort)  # which would wait for ever
+                is_one = len(on) == 1 < self.size
+                asked = f"Does rank {on[0]} send it, with this tag" if is_one else "Did all call it"
                 raise CommunicatorError(
                     f"{what}: {self.where} has waited {waited:.0f} seconds for another rank, "
-                    f"which is the time limit. Did all ranks call it? A longer limit is set by "
+                    f"which is the time limit. {asked}? A longer limit is set by "
                     "create_communicator(..., time_limit=seconds)."
                 )
             if waited > _AWAKE:
@@ -133,9 +140,7 @@ class Waiting(Communicator):
 
     def compare(self, what: str, mine: Any) -> None:
         """Raise CommunicatorError on every rank where the ranks give different values."""
-        text = f"{what} {mine}"
-        if len(text.encode()) > _NOTE - 8:
-            self.tell(what)
+        digest = blake2b(repr(mine).encode(), digest_size=8).digest()
+        found = self.tell(what, int.from_bytes(digest, "little", signed=True))
+        if len({*found}) > 1:
             super().compare(what, mine)
-        else:
-            self.tell(text)

@@ -39,6 +39,7 @@ def of_other_calls():
             call()
         except CommunicatorError as error:
             assert "rank 0" in str(error) and "rank 1" in str(error), error
+            assert name == "call" or name == "root" or " has " in str(error), error
         else:
             raise AssertionError(name)
     from plugins.communicators import creation
@@ -61,6 +62,11 @@ def of_other_calls():
         lambda: optimizer(core.optimizers.SGD(), None),
         lambda: core.communicators.multi_node_snapshot(comm, None),
         lambda: core.communicators.scatter_dataset(3, comm),
+        lambda: core.communicators.scatter_dataset([], comm),
+        lambda: comm.send(x, 1 - comm.rank, -1),
+        lambda: comm.recv(1 - comm.rank, 1 << 40),
+        lambda: comm.split("even", 0),
+        lambda: create_communicator("mpi", time_limit=0),
     ):
         try:
             call()
@@ -68,6 +74,15 @@ def of_other_calls():
             assert ": expected " in str(error), error
         else:
             raise AssertionError("what is no array, model or optimizer was taken")
+    part = comm.split(0, 0)
+    part.finalize()
+    for call in (part.barrier, lambda: part.allreduce(x), lambda: part.send(x, 1 - part.rank)):
+        try:
+            call()
+        except CommunicatorError as error:
+            assert "released by `finalize`" in str(error), error
+        else:
+            raise AssertionError("what is released was used")
     comm.barrier()
     if comm.rank == 0:
         print("all are refused")

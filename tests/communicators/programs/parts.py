@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +36,7 @@ def datasets():
         try:
             chainermn.scatter_dataset(bad, comm, **few)
         except chainermn.DataSizeError as error:
-            assert "for each of the" in str(error)
+            assert "expected an example" in str(error)
         else:
             raise AssertionError(bad)
 
@@ -105,6 +106,19 @@ def extensions_():
     trainer.extend(again)
     assert again.maybe_load(trainer) == 3 == trainer.updater.iteration
     trainer.run()
+    comm.barrier()
+    if rank > 0:  # as in a job that fewer ranks have saved
+        for name in os.listdir(out):
+            if name.startswith(f"snapshot_job_{rank}_"):
+                os.unlink(f"{out}/{name}")
+    comm.barrier()
+    trainer, _ = trainer_of(6, out)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = again.maybe_load(trainer)
+    assert (found is None) == (size > 1), found
+    others = f"ranks {[*range(1, size)]} have none"
+    assert sum(others in str(each.message) for each in told) == (rank == 0 < size - 1)
 
     norm = L.BatchNormalization(2)
     norm.avg_mean[...] = rank
