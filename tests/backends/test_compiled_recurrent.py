@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import lstm_sequence, recurrent
+from backends.numpy_backend.kernels.compiled import recurrent
 from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
@@ -108,7 +108,7 @@ def test_gates_have_second_gradients() -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    steps=st.sampled_from([1, 3, lstm_sequence.MANY]),
+    steps=st.sampled_from([1, 3, 16]),
     n=st.integers(1, 5),
     units=st.sampled_from([1, 7, 33]),
     dtype=st.sampled_from(["float32", "float64"]),

@@ -175,10 +175,8 @@ class Domain:
         least, most = self.signature.counts
         if least <= given and (most is None or given <= most):
             return
-        if most is None:
-            expect = f"at least {least} inputs"
-        else:
-            expect = f"{least} inputs" if least == most else f"{least} to {most} inputs"
+        some = f"{least} inputs" if least == most else f"{least} to {most} inputs"
+        expect = f"at least {least} inputs" if most is None else some
         raise InvalidType(expect.replace("1 inputs", "1 input"), f"{given}")
 
     def _check_dtypes(self, names: Sequence[str], specs: Sequence[Spec]) -> None:

@@ -58,8 +58,7 @@ class Argument(NamedTuple):
     @property
     def dots(self) -> int | None:
         """Where the dots stand, None without any."""
-        found = (i for i, dim in enumerate(self.dims) if _is_dots(dim))
-        return next(found, None)
+        return next((i for i, dim in enumerate(self.dims) if _is_dots(dim)), None)
 
     @property
     def loops(self) -> bool:
@@ -102,8 +101,8 @@ class Signature:
         _check_marks(self, text)
         self.elementwise = not any(a.dims for a in (*self.inputs, *self.outputs))
         self.variadic = self.inputs[-1].variadic
-        least = sum(not argument.optional for argument in self.inputs)
-        self.counts = least, None if self.variadic else len(self.inputs)
+        most = None if self.variadic else len(self.inputs)
+        self.counts = sum(not argument.optional for argument in self.inputs), most
         found = dict.fromkeys(d for a in self.inputs for d in a.dims if isinstance(d, str))
         self.names = tuple([d for d in found if not _is_dots(d)])
         self.groups = tuple(filter(_is_dots, found))
@@ -124,8 +123,11 @@ class Signature:
         if self.elementwise:
             _match_broadcast(names, shapes)
             return binding.sizes
+        given: dict[tuple[Argument, Shape], str] = {}  # what fits once fits again
         for index, (name, shape) in enumerate(zip(names, shapes, strict=True)):
-            binding.add(name, self.argument(index), shape)
+            given.setdefault((self.argument(index), shape), name)
+        for (argument, shape), name in given.items():
+            binding.add(name, argument, shape)
         return binding.sizes
 
     def __str__(self) -> str:

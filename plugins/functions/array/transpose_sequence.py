@@ -15,8 +15,13 @@ from plugins.functions.refusal import require
 
 def _by_time(xp: Any, xs: Any, length: int) -> tuple[Any, ...]:
     """For each time: the element of every sequence that is long enough."""
-    batches = [[x[time, ...] for x in xs if x.shape[0] > time] for time in range(length)]
-    return tuple([xp.stack(each, axis=0) if each else xs[0][:0, ...] for each in batches])
+    batches = list[Any]()
+    for stop in dict.fromkeys([min(x.shape[0], length) for x in reversed(xs)]):
+        # Up to there these sequences are all that go on: their elements are stacked at once.
+        longer = [x[len(batches) : stop, ...] for x in xs if x.shape[0] >= stop]
+        stacked = xp.stack(longer, axis=1)
+        batches += [stacked[time, ...] for time in range(stacked.shape[0])]
+    return (*batches, *[xs[0][:0, ...]] * (length - len(batches)))
 
 
 def _not_rising(f: Any, *xs: Any) -> None:

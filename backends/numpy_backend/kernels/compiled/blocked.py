@@ -29,7 +29,12 @@ FEW = 24  # rows for which it does not pay to pack a panel that lies in rows
 
 def _tile(e: Emitter) -> tuple[int, int]:
     """Rows and vectors of a tile: its sums fill the registers."""
-    return (8, 3) if e.wide.number == 32 else (6, 2)
+    return (8, 3) if _many(e) else (6, 2)
+
+
+def _many(e: Emitter) -> bool:
+    """Whether there are many registers."""
+    return e.wide.number >= 32
 
 
 def _turned(e: Emitter, vectors: list[Any]) -> list[Any]:
@@ -139,9 +144,10 @@ def _multiply(
         with e.loop(depth) as d:
             at = e.at(panel, d * line)
             factors = [e.load(e.at(at, j * lanes), where=end) for j, end in enumerate(ends)]
-            with e.when(panel_step.equals(1)):  # not packed: no processor guesses what is next
-                for j in range(width):
-                    e.prefetch(e.at(at, (vectors + j) * lanes))
+            if _many(e):  # of few, what asks takes longer than what waits
+                with e.when(panel_step.equals(1)):  # not packed: no processor guesses what is next
+                    for j in range(width):
+                        e.prefetch(e.at(at, (vectors + j) * lanes))
             for start, totals in zip(above, sums, strict=True):
                 factor = e.broadcast(e.read(e.at(start, d * column)))
                 for total, other in zip(totals, factors, strict=True):

@@ -19,8 +19,6 @@ from backends.numpy_backend.kernels.compiled.recurrent import (
 )
 from backends.numpy_backend.kernels.compiler import Array, Read2, Write3, compiled, suits
 
-MANY = 16  # steps for which W is worth turning round: products with it then read it as it lies
-
 
 @compiled
 def _gates(x: Read2, gates: Write3, start: int, stop: int) -> None:
@@ -68,7 +66,6 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     gc = np.zeros((n, units), c.dtype) if gc is None else np.ascontiguousarray(gc)
     gh, nothing = None, np.zeros((n, units), c.dtype)
     gx, gates = np.empty(z.shape, z.dtype), np.empty((n, 4, units), z.dtype)
-    back = np.ascontiguousarray(W.T).T if steps >= MANY else W
     for step in reversed(range(steps)):
         if gh_all is not None:
             gh = gh_all[step] if gh is None else np.add(gh, gh_all[step], out=gh)
@@ -76,6 +73,6 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         given, gc_prev = nothing if gh is None else np.ascontiguousarray(gh), np.empty_like(gc)
         _divide(_gates, z[step], gates)
         _divide(_lstm_gradient, gc, given, before, c[step], gates, gc_prev, gx[step])
-        gc, gh = gc_prev, products.matmul(gx[step], back)
+        gc, gh = gc_prev, products.matmul(gx[step], W)
     states = np.concatenate([h_first[None], h[:-1]]).reshape(steps * n, units)
     return gh, gc, gx, products.matmul(gx.reshape(steps * n, 4 * units).T, states)
