@@ -10,14 +10,14 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from benchmarks import BenchmarkError, isa, results
-from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAINER, SUBJECT, chosen
+from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAINER, SUBJECT, Contestant, chosen
 from benchmarks.machine import machine
 from benchmarks.overhead import names_among, positive
 from benchmarks.process import Worker
@@ -34,6 +34,12 @@ SLICE = 0.1
 
 PARALLEL = 0.3
 """The same of several threads, or where other processes make batches: ticks are long."""
+
+TOGETHER = 2
+"""Processes that start and warm up at a time."""
+
+LOOKS = 5
+"""Times that memory is looked at most, each in new processes: a round is one of them."""
 
 STEPS = 3
 """Steps in which all frameworks have to compute the same."""
@@ -148,18 +154,18 @@ def measure(
     settings = {k: getattr(options, name, "") for k, name in asked.items()}
     taking = chosen(options.against, **settings)
     contestants = {c.name: c for c in taking if c.takes_part(w)}
-    with ExitStack() as stack:
-        workers = [stack.enter_context(c.start(w, options.threads)) for c in contestants.values()]
-        with ThreadPoolExecutor(2) as pool:  # two start and warm up at a time
-            able = list(pool.map(lambda v: v.ask("able"), workers))
-            workers = [v for v, is_able in zip(workers, able, strict=True) if is_able]
-            labels = {v.name: contestants[v.name].describe(w) for v in workers}
-            versions = {v.name: v.versions for v in workers}
-            if w.mode == "memory":
-                return remembered(
-                    w, labels, {v.name: v.ask("peak", steps=2) for v in workers}
-                ), versions
-            given = [contestants[v.name].setting for v in workers]
+    if w.mode == "memory":
+        looks = list[dict[str, Any]]()
+        for _ in range(min(options.rounds, LOOKS)):
+            with started(w, contestants, options.threads) as workers:
+                looks.append({v.name: v.ask("peak", steps=2) for v in workers})
+                versions = {v.name: v.versions for v in workers}
+        return remembered(w, {n: contestants[n].describe(w) for n in versions}, looks), versions
+    with started(w, contestants, options.threads) as workers:
+        labels = {v.name: contestants[v.name].describe(w) for v in workers}
+        versions = {v.name: v.versions for v in workers}
+        given = [contestants[v.name].setting for v in workers]
+        with ThreadPoolExecutor(TOGETHER) as pool:
             steps = dict(zip(labels, pool.map(first_steps, workers, given), strict=True))
         refused = {labels.pop(n): why for n, why in steps.items() if isinstance(why, str)}
         workers = [v for v in workers if v.name in labels]
@@ -175,6 +181,18 @@ def measure(
             "held": held,
         }
         return row | more, versions
+
+
+@contextmanager
+def started(
+    w: Workload, contestants: dict[str, Contestant], threads: int
+) -> Iterator[list[Worker]]:
+    """A process for each contestant that can run it."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(c.start(w, threads)) for c in contestants.values()]
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            able = list(pool.map(lambda v: v.ask("able"), workers))
+        yield [v for v, is_able in zip(workers, able, strict=True) if is_able]
 
 
 def first_steps(worker: Worker, setting: str) -> list[float] | str:
@@ -254,24 +272,32 @@ def described(w: Workload, labels: dict[str, str], rounds: Rounds, clock: str) -
 
 
 def remembered(
-    w: Workload, labels: dict[str, str], found: dict[str, dict[str, Any]]
+    w: Workload, labels: dict[str, str], looks: list[dict[str, dict[str, Any]]]
 ) -> dict[str, Any]:
-    """The same for memory, of which one look is enough."""
-    agree(w, {n: peak["values"] for n, peak in found.items()})
-    taken = {n: peak["bytes"] for n, peak in found.items()}
+    """The same for memory, of which each look is at processes of its own.
+
+    Where arrays happen to lie in them, and which of them lie in the room of others, is chance.
+    """
+    for found in looks:
+        agree(w, {n: peak["values"] for n, peak in found.items()})
+    taken = {n: [found[n]["bytes"] for found in looks] for n in labels}
 
     def ratios(subject: str) -> dict[str, dict[str, float]]:
         others = set(taken) - {subject, SUBJECT} if subject in taken else ()
-        return {n: asdict(spread([taken[subject] / taken[n]])) for n in taken if n in others}
+        return {
+            n: asdict(spread([a / b for a, b in zip(taken[subject], taken[n], strict=True)]))
+            for n in taken
+            if n in others
+        }
 
     return {
         "title": w.title,
         "labels": labels,
         "goals": w.goals,
-        "kept": 1,
+        "kept": len(looks),
         "disturbed": {},
         "ratios": ratios(SUBJECT),
         "plain": ratios(next((n for n in PLAINER if n in taken), "")),
-        "memory": taken,
-        "values": found[SUBJECT]["values"],
+        "memory": {n: spread(each).median for n, each in taken.items()},
+        "values": looks[0][SUBJECT]["values"],
     }

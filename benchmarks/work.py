@@ -84,13 +84,13 @@ class Work:
     def peak(self, steps: int) -> dict[str, Any]:
         """What steps give, and the memory they take beside parameters and gradients.
 
-        What the framework loads and keeps at its first steps is there before: a batch of 1 has run.
-        So has been made what is made once: some steps have run, and what is free has been handed
-        back to the system.
+        What the framework loads and keeps at its first steps is there before: batches of 1 have
+        run, as many as a captured step takes to be compiled and replayed. So has been made what is
+        made once: some steps have run, and what is free has been handed back to the system.
         """
         w = self.workload
         self.workload = replace(w, batch=1)
-        self.values(1)
+        self.values(WARM)
         self.workload = w
         del self.prepared
         hand_back()
