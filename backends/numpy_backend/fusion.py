@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel, sequences
-from backends.numpy_backend.kernels.fused_loops import loop_of
+from backends.numpy_backend.kernels.fused_loops import loop_of, overwrites
 from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
 from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
 
@@ -27,9 +27,11 @@ class CompiledLoops(LoopFuser):
 
     def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
         """The function that computes a group, compiled; None where calls of NumPy's do as well."""
-        count, arrays = len(self.computing(group)), len(group.inputs) + len(group.outputs)
-        saved = count * (CALL + group.rows * group.columns)
-        if count < 2 or saved < CALL * (WORTH + arrays / 2):
+        computing, arrays = self.computing(group), len(group.inputs) + len(group.outputs)
+        saved = len(computing) * (CALL + group.rows * group.columns)
+        # NumPy alone guesses of each element which of two it will be.
+        alone = len(computing) < 2 and [e.call.name for e in computing] != ["where"]
+        if alone or saved < CALL * (WORTH + arrays / 2):
             return None
         return _Call(group, self).function()
 
@@ -52,6 +54,7 @@ class _Call(Planned):
         self.in_one_part = serial or group.rows * group.columns < 2 * LEAST
         self.loop = loop_of(self.plan)
         self.loop.at(np.dtype("float64"))
+        self._given: dict[int, Callable[..., tuple[Any, ...]]] = {}  # by the output given first
 
     def arguments(self, read: list[Any], written: list[Any]) -> tuple[Any, ...]:
         """Those of the loop in one part, for flat arrays; sums are to be filled before."""
@@ -64,16 +67,39 @@ class _Call(Planned):
     def function(self) -> Callable[..., tuple[Any, ...]]:
         """What computes the group of arrays of its inputs: in threads where these are large."""
         alone = self._alone()
-        alone.planned = self  # type: ignore[attr-defined]
-        if self.in_one_part:
-            return alone
+        run: Any = alone
+        if not self.in_one_part:
 
-        def run(*arrays: Any) -> tuple[Any, ...]:
-            edges = self._edges()
-            return alone(*arrays) if len(edges) == 2 else self._in_parts(edges, arrays)
+            def run(*arrays: Any) -> tuple[Any, ...]:
+                edges = self._edges()
+                return alone(*arrays) if len(edges) == 2 else self._in_parts(edges, arrays)
 
-        run.planned = self  # type: ignore[attr-defined]
-        return run
+        run.planned, run.over, run.into = self, self._over(), self._into
+        return run  # type: ignore[no-any-return]
+
+    def _over(self) -> list[tuple[int, int]]:
+        """The pairs of an output and of an input of its elements, which it may overwrite."""
+        group, plan = self.group, self.plan
+        whole = group.rows * group.columns
+        return [
+            (k, v)
+            for k, output in enumerate(group.outputs)
+            for v, value in enumerate(group.inputs)
+            if output.size == value.size == whole > 1
+            and output not in group.ends
+            and overwrites(plan, plan.outputs[k], v)
+        ]
+
+    def _into(self, room: tuple[int, Any], *arrays: Any) -> Any:
+        """The outputs, one of them in the memory of an array, if it lies as a new one."""
+        number, array = room
+        if not array.flags.carray:
+            return NotImplemented
+        if not self.in_one_part and len(edges := self._edges()) > 2:
+            return self._in_parts(edges, arrays, room)
+        if number not in self._given:
+            self._given[number] = self._alone(number)
+        return self._given[number](array, *arrays)
 
     def _edges(self) -> list[int]:
         """Where parts begin, of the rows or of the one row's columns."""
@@ -86,27 +112,28 @@ class _Call(Planned):
         """Room for a row of what later stages read again."""
         return [np.empty(self.group.columns, dtype) for dtype in self._kept_dtypes]
 
-    def _alone(self) -> Callable[..., tuple[Any, ...]]:
-        """The text of a call in one part, as a function."""
+    def _alone(self, room: int | None = None) -> Callable[..., tuple[Any, ...]]:
+        """The text of a call in one part, as a function; given the array of one output first."""
         group = self.group
         scope: dict[str, Any] = {"empty": np.empty, "full": np.full, "kept": self._kept}
         scope["loop"] = self.loop.at(np.dtype("float64"))
         scope["numbers"] = np.array(self.numbers, "float64")
         scope["aligned"] = _aligned
         given = [f"a{i}" for i in range(len(group.inputs))]
-        lines, results = [f"def run({', '.join(given)}):"], []
+        parameters = given if room is None else [f"y{room}", *given]
+        lines, results, outputs = [f"def run({', '.join(parameters)}):"], list[str](), list[str]()
         for i, value in enumerate(group.outputs):
             scope[f"d{i}"] = value.dtype
             scope[f"n{i}"] = value.dtype.type(self.counts.get(value, 1))
-            make = f"empty({value.size}, d{i})"
+            make = f"empty({value.shape}, d{i})"
             if value in group.ends and value.size > 1:
-                make = f"full({value.size}, {self.first(value)!r}, d{i})".replace("inf", "INF")
-            lines.append(f"    y{i} = {make}")
+                make = f"full({value.shape}, {self.first(value)!r}, d{i})".replace("inf", "INF")
+            if i != room:
+                lines.append(f"    y{i} = {make}")
             text = f"(y{i} / n{i})" if value in self.counts else f"y{i}"
-            text += f".reshape({value.shape})" if len(value.shape) != 1 else ""
             results.append(text + "[()]" * value.scalar)
+            outputs.append(f"y{i}" + f".reshape({value.size})" * (len(value.shape) != 1))
         scope["INF"] = inf
-        outputs = [f"y{i}" for i in range(len(results))]
         scratch = ["*kept()"] if self._kept_dtypes else []
         sizes = [str(n) for n in (group.columns, 0, group.rows, 0, group.columns)]
         flat = [f"{name}.ravel()" for name in given]
@@ -119,7 +146,9 @@ class _Call(Planned):
         exec("\n".join(lines) + "\n", scope)
         return scope["run"]  # type: ignore[no-any-return]
 
-    def _in_parts(self, edges: list[int], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _in_parts(
+        self, edges: list[int], arrays: tuple[Any, ...], room: tuple[int, Any] = (-1, None)
+    ) -> tuple[Any, ...]:
         group = self.group
         read = [_aligned(array) for array in arrays]
         numbers = np.array(self.numbers, "float64")
@@ -127,12 +156,15 @@ class _Call(Planned):
         written = [
             np.full((parts, value.size), self.first(value), value.dtype)
             if value in group.ends
-            else np.empty(value.size, value.dtype)
-            for value in group.outputs
+            else room[1]
+            if k == room[0]
+            else np.empty(value.shape, value.dtype)
+            for k, value in enumerate(group.outputs)
         ]
+        ends = [value in group.ends for value in group.outputs]
         calls = []
         for i, (start, stop) in enumerate(pairwise(edges)):
-            own = [y[i] if y.ndim == 2 else y for y in written]
+            own = [y[i] if e else y.reshape(-1) for y, e in zip(written, ends, strict=True)]
             one = group.rows == 1
             at = (0, 1, start, stop) if one else (start, stop, 0, group.columns)
             calls.append((*read, *own, *self._kept(), numbers, group.columns, *at))
@@ -142,7 +174,7 @@ class _Call(Planned):
 
     def _whole(self, value: Value, y: Any) -> Any:
         """An output, of which parts may have been reduced by themselves."""
-        if y.ndim == 2:
+        if value in self.group.ends:
             step = self.step_of(value)
             y = (
                 getattr(np, step.name)(y, axis=0, dtype=value.dtype)
@@ -151,7 +183,7 @@ class _Call(Planned):
             )
             if value in self.counts:
                 y = y / value.dtype.type(self.counts[value])
-        y = y.reshape(value.shape)
+            y = y.reshape(value.shape)
         return y[()] if value.scalar else y
 
 

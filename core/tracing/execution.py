@@ -10,6 +10,7 @@ from core.arrays.backend import host
 from core.errors import TraceError
 from core.tracing.equation import Call, Equation, Value, values_in
 from core.tracing.lifetimes import Lifetimes
+from core.tracing.over import Over, Pair
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.text import Writer
@@ -59,6 +60,7 @@ class _Code(Writer):
         self._numbers: dict[Any, str] = {}
         self._lives = Lifetimes(program)
         self._changeable = self._lives.changeable()
+        self._over = self._lives.taken_over()
         parameters = [*program.inputs, *[place.value for place in program.places]]
         self._lines = [f"def program({', '.join([named[value] for value in parameters])}):"]
 
@@ -149,9 +151,12 @@ class _Code(Writer):
         outputs = equation.outputs
         left = ", ".join([self._named[value] for value in outputs])
         left += "," if equation.several and len(outputs) == 1 else ""
-        lives, changed = self._lives, self._changeable.get(i)
+        lives, changed, pair = self._lives, self._changeable.get(i), self._over.get(i)
         if changed is not None:
             self._lines += self._in_place(equation, self._named[changed], left)
+        elif pair is not None:
+            changed = equation.inputs[pair.argument]
+            self._lines += self._taken_over(equation, pair, left)
         else:
             right = self.expression(equation)
             if equation.call.kind == "kernel":
@@ -172,6 +177,14 @@ class _Code(Writer):
             given = self._lives.memory_of(value) in self._lives.given
             texts.append(f"copy({self._named[value]})" if keeps and given else self._named[value])
         return ", ".join(texts)
+
+    def _taken_over(self, equation: Equation, pair: Pair, left: str) -> list[str]:
+        """The call of a function that may put a result into an argument, which it alone holds."""
+        function = self._bound(Over(equation.call.function, pair, self._program.backend))
+        names = [self._named[value] for value in equation.inputs]
+        last = names.pop(pair.argument)
+        given = ", ".join(["last", *names])
+        return [f"  last = [{last}]", f"  del {last}", f"  {left} = {function}({given})"]
 
     def _in_place(self, equation: Equation, name: str, left: str) -> list[str]:
         """The change of an array that nobody else reads, without a copy."""

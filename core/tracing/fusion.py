@@ -339,7 +339,7 @@ def _made(
     equations = [e.with_values(lambda value: read_as.get(value, value)) for e in draft.equations]
     extents = {read_as.get(value, value): extent for value, extent in draft.splits[split].items()}
     group = Group(tuple(equations), inputs, outputs, rows, columns, extents, ends)
-    run = fuser.made(group) if len(inside) > 1 else None
+    run = fuser.made(group)
     if run is None:
         return draft.equations
     group.run = run

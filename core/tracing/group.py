@@ -30,7 +30,8 @@ class Group:
     largest values are the rows, the others the columns. What is a sum over rows is among `ends`:
     it is known when the loop has ended.
 
-    Calling it gives the outputs for arrays of the inputs.
+    Calling it gives the outputs for arrays of the inputs. What the backend has made of it may have
+    attributes `over` and `into` for outputs in the memory of inputs.
     """
 
     run: Callable[..., tuple[Any, ...]]
@@ -60,6 +61,15 @@ class Group:
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """The outputs for arrays of the inputs."""
         return self.run(*arrays)
+
+    def over(self) -> list[tuple[int, int]]:
+        """The pairs of an output and of an input in whose memory the loop can put it."""
+        return getattr(self.run, "over", [])
+
+    def into(self, room: tuple[int, Any], *arrays: Any) -> Any:
+        """The outputs, one of them in the memory of an array, or NotImplemented."""
+        run: Any = self.run
+        return run.into(room, *arrays)
 
 
 class Fuser(Protocol):

@@ -10,6 +10,10 @@ What a kernel gives, and what it leaves in its node, is found out by a trial wit
 A kernel may have an attribute `bound`: of a node and arrays it gives a function of other arrays of
 these shapes and dtypes, or None. The function gives the results, and behind them what the kernel
 leaves in its node.
+
+It may have an attribute `into`: of a node, an array and what else the kernel is given it gives what
+the kernel does, in the memory of the array, which may be one of the others of that shape and dtype;
+or NotImplemented, for an array that lies otherwise than what the kernel makes.
 """
 
 from __future__ import annotations
@@ -117,6 +121,18 @@ class _Forward:
         vars(f).update(self.settings)
         self._configured = configured
         self._run = None if bound is None or self.named else bound(f, *arrays)
+
+    def over(self) -> list[tuple[int, int]]:
+        """The pairs of a result and of an argument in whose memory the kernel can put it."""
+        alone = hasattr(self.kernel, "into") and not (self.named or self.kept)
+        return [(0, i) for i in range(self.count)] if alone else []
+
+    def into(self, room: tuple[int, Any], *arrays: Any) -> Any:
+        """The result in the memory of an array, or NotImplemented."""
+        f = GraphNode.__new__(self.cls)
+        vars(f).update(self.settings)
+        y = self.kernel.into(f, room[1], *arrays)
+        return y if y is NotImplemented else (y,)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         configured = current_state().settings()
@@ -251,6 +267,17 @@ class _Gradient:
         """All gradients that the kernel gives; None where it declines."""
         found = self.kernel(*self._node(arrays), self.needs_grad)
         return None if found is NotImplemented else found
+
+    def over(self) -> list[tuple[int, int]]:
+        """The pairs of a result and of an argument in whose memory the kernel can put it."""
+        known = [at for at in (*self.given, *self.data, *self.inputs) if at is not None]
+        alone = hasattr(self.kernel, "into") and self.found == (0,)
+        return [(0, at.number) for at in known] if alone else []
+
+    def into(self, room: tuple[int, Any], *arrays: Any) -> Any:
+        """The gradient in the memory of an array, or NotImplemented."""
+        f, g = self._node(arrays)
+        return self.kernel.into(f, room[1], g, self.needs_grad)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         f, g = self._node(arrays)

@@ -8,10 +8,12 @@ constants are not the program's.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 
 from core.arrays.backend import Backend
 from core.tracing.equation import Equation, Value
 from core.tracing.group import SEQUENCE, Group
+from core.tracing.over import Pair, pair_of
 from core.tracing.recorded import Recorded
 
 
@@ -72,12 +74,22 @@ class Lifetimes:
                 own.update([value for value in outputs if not value.scalar])
         return found
 
+    def taken_over(self) -> dict[int, Pair]:
+        """By the number of an equation, which of its results may lie in which of its arguments."""
+
+        def dying(i: int, value: Value) -> bool:
+            whole = self.memory_of(value) is value and value not in self.given
+            return whole and not value.waits and self.until.get(value) == i
+
+        pairs = [(i, pair_of(e, partial(dying, i))) for i, e in enumerate(self._program.equations)]
+        return {i: pair for i, pair in pairs if pair is not None}
+
     def in_use(self) -> list[int]:
         """Bytes that are in use at most while each equation is computed, its results included."""
         gone: defaultdict[int, int] = defaultdict(int)
-        found, size, changeable = [], 0, self.changeable()
+        found, size, changeable, over = [], 0, self.changeable(), self.taken_over()
         for i, equation in enumerate(self._program.equations):
-            taken = changeable.get(i)
+            taken = equation.inputs[over[i].argument] if i in over else changeable.get(i)
             if taken is not None:  # its memory goes on as that of the result
                 gone[i] -= taken.nbytes
                 size -= taken.nbytes

@@ -276,6 +276,26 @@ class _Loop:
         return join(wide, lone).cast(step.dtype)
 
 
+def overwrites(plan: Plan, output: int, given: int) -> bool:
+    """Whether an output of all rows and columns may lie where such an input of its dtype does.
+
+    In each pass over a row an input is read at its first use, a vector at a time, and an output
+    written where it is computed. So nobody may read the input for the first time after that.
+    """
+    if plan.dtype(output) != plan.dtype(given):
+        return False
+    count, stages = len(plan.inputs), plan.stages()
+    uses = [
+        (stages[v] - (step.reduces and not step.end), v)
+        for v, step in enumerate(plan.steps, count)
+        if given in step.operands
+    ]
+    at = stages[output]
+    last = max([stage for stage, _ in uses], default=at)  # of none, if it is there for its shape
+    first = min([v for stage, v in uses if stage == at], default=output)
+    return output >= count and last <= at and first <= output
+
+
 def kind_size(dtype: str) -> int:
     """Bytes of an element."""
     return 4 if dtype.endswith("32") else 8

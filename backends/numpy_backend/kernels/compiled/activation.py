@@ -23,6 +23,7 @@ from backends.numpy_backend.kernels.compiled.elementary import (
     normal_below,
     sigmoid,
 )
+from backends.numpy_backend.kernels.compiled.panels import pieces
 from backends.numpy_backend.kernels.compiler import (
     Compiled,
     Read1,
@@ -35,6 +36,7 @@ from backends.numpy_backend.kernels.compiler import (
     number,
     suits,
 )
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import activation as plain
 
 LEAST = 262144  # elements of a part; less is done sooner than another core has fetched it
@@ -48,18 +50,33 @@ def declined(*args: Any) -> Any:
 
 
 def forward(
-    loop: Compiled, *settings: str, otherwise: Kernel = declined, single: bool = False
+    loop: Compiled,
+    *settings: str,
+    otherwise: Kernel = declined,
+    single: bool = False,
+    over: bool = False,
 ) -> Kernel:
-    """A kernel that calls `loop(x, y, *settings, start, stop)`, in float32 alone if `single`."""
+    """A kernel that calls `loop(x, y, *settings, start, stop)`, in float32 alone if `single`.
 
-    def kernel(f: Any, xp: Any, x: Any) -> Any:
-        if not suits(x) or (single and x.itemsize > 4):
-            return otherwise(f, xp, x)
-        y = np.empty(x.shape, x.dtype)
+    With `over` the loop is as fast where y is x, so that programs may put the result there.
+    """
+
+    def fits(x: Any) -> bool:
+        return suits(x) and not (single and x.itemsize > 4)
+
+    def computed(f: Any, y: Any, x: Any) -> Any:
         numbers = [x.dtype.type(getattr(f, name)) for name in settings]
         parallel.divide(loop, x.size, LEAST, *contiguous(x, y), *numbers)
         return y
 
+    def kernel(f: Any, xp: Any, x: Any) -> Any:
+        return computed(f, np.empty(x.shape, x.dtype), x) if fits(x) else otherwise(f, xp, x)
+
+    def into(f: Any, y: Any, x: Any) -> Any:
+        return computed(f, y, x) if fits(x) and y.flags.carray else NotImplemented
+
+    if over:
+        kernel.into = into  # type: ignore[attr-defined]
     return large(in_loops(kernel))
 
 
@@ -69,36 +86,65 @@ def backward(
     of_result: bool = False,
     otherwise: Kernel = declined,
     single: bool = False,
+    over: bool = False,
 ) -> Kernel:
-    """A kernel that calls `loop(x, g, gx, *settings, start, stop)`, the result for x if asked."""
+    """A kernel that calls `loop(x, g, gx, *settings, start, stop)`, the result for x if asked.
 
-    def kernel(f: Any, g: Any, needs_grad: int) -> Any:
-        x = f.data if of_result else f._sources[0].data
-        if not suits(g, x) or (single and x.itemsize > 4):
-            return otherwise(f, g, needs_grad)
-        gx = np.empty(g.shape, g.dtype)
+    With `over` the loop is as fast where gx is g, or x.
+    """
+
+    def fits(g: Any, x: Any) -> bool:
+        return suits(g, x) and not (single and x.itemsize > 4)
+
+    def of(f: Any) -> Any:
+        return f.data if of_result else f._sources[0].data
+
+    def computed(f: Any, gx: Any, g: Any) -> tuple[Any]:
         numbers = [g.dtype.type(getattr(f, name)) for name in settings]
-        parallel.divide(loop, g.size, LEAST, *contiguous(x, g, gx), *numbers)
+        parallel.divide(loop, g.size, LEAST, *contiguous(of(f), g, gx), *numbers)
         return (gx,)
 
+    def kernel(f: Any, g: Any, needs_grad: int) -> Any:
+        if not fits(g, of(f)):
+            return otherwise(f, g, needs_grad)
+        return computed(f, np.empty(g.shape, g.dtype), g)
+
+    def into(f: Any, gx: Any, g: Any, needs_grad: int) -> Any:
+        return computed(f, gx, g) if fits(g, of(f)) and gx.flags.carray else NotImplemented
+
+    if over:
+        kernel.into = into  # type: ignore[attr-defined]
     return large(in_loops(kernel))
 
 
 # -- rectifiers ------------------------------------------------------------------------------------
 
 
+@emitted
+def _rectify(e: Emitter, x: Any, y: Any, start: Any, stop: Any) -> None:
+    for i, lanes in pieces(e, stop - start):
+        value, zero = e.load(e.at(x, start + i), lanes), e.broadcast(e.constant(0.0), lanes)
+        below = e.builder.fcmp_ordered("<", value, zero)
+        e.store(e.where(below, zero, value), e.at(y, start + i))
+
+
+@emitted
+def _let_through(e: Emitter, y: Any, g: Any, gx: Any, start: Any, stop: Any) -> None:
+    for i, lanes in pieces(e, stop - start):
+        value, given = [e.load(e.at(x, start + i), lanes) for x in (y, g)]
+        zero = e.broadcast(e.constant(0.0), lanes)
+        above = e.builder.fcmp_ordered(">", value, zero)
+        e.store(e.where(above, given, zero), e.at(gx, start + i))
+
+
 @compiled
 def _relu(x: Read1, y: Write1, start: int, stop: int) -> None:
-    x, y = x[start:stop], y[start:stop]
-    for i in range(x.size):
-        y[i] = ZERO if x[i] < ZERO else x[i]
+    _rectify(x, y, start, stop)
 
 
 @compiled
 def _relu_gradient(y: Read1, g: Read1, gx: Write1, start: int, stop: int) -> None:
-    y, g, gx = y[start:stop], g[start:stop], gx[start:stop]
-    for i in range(g.size):
-        gx[i] = g[i] if y[i] > ZERO else ZERO
+    _let_through(y, g, gx, start, stop)
 
 
 @compiled
@@ -117,8 +163,8 @@ def _leaky_relu_gradient(
         gx[i] = g[i] if x[i] > ZERO else g[i] * slope
 
 
-relu = forward(_relu)
-relu_gradient = backward(_relu_gradient, of_result=True, otherwise=plain.relu_gradient)
+relu = forward(_relu, over=True)
+relu_gradient = backward(_relu_gradient, of_result=True, otherwise=plain.relu_gradient, over=True)
 leaky_relu = forward(_leaky_relu, "slope", otherwise=plain.leaky_relu)
 leaky_relu_gradient = backward(_leaky_relu_gradient, "slope", otherwise=plain.leaky_relu_gradient)
 

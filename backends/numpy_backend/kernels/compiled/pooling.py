@@ -248,7 +248,7 @@ def max_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
     images = (g.shape[0] * g.shape[1], -1)
     g, indexes, flat = [np.ascontiguousarray(a).reshape(images) for a in (g, indexes, gx)]
     _divide(_scatter, g, indexes, w.starts, w.steps, flat)
-    return gx[w.inside]
+    return gx[w.inside] if w.widths else gx
 
 
 def average_pooling(f: Any, xp: Any, x: Any) -> Any:
@@ -275,4 +275,4 @@ def average_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
     images = (g.shape[0] * g.shape[1], -1)
     flat = gx.reshape(images)
     _divide(_spread_evenly, np.ascontiguousarray(g).reshape(images), w.starts, w.steps, flat)
-    return gx[w.inside]
+    return gx[w.inside] if w.widths else gx
