@@ -36,9 +36,9 @@ def all_sizes() -> Any:
         for name, value in {"LEAST": 0, "NARROW": 1, "PART": 1000}.items():
             patch.setattr(blocked, name, value)
         patch.setattr(blocked, "LARGE", 1 << 60)
-        blocked._division.cache_clear()
+        blocked._plan.cache_clear()
         yield
-    blocked._division.cache_clear()
+    blocked._plan.cache_clear()
 
 
 def whole(*shape: int, dtype: str) -> Any:

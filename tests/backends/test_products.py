@@ -44,9 +44,9 @@ def two() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def limits_of_this_test() -> Iterator[None]:
     """Nothing of how other tests divided, whose limits may have been others."""
-    blocked._division.cache_clear()
+    blocked._plan.cache_clear()
     yield
-    blocked._division.cache_clear()
+    blocked._plan.cache_clear()
 
 
 SHAPES = [
@@ -115,7 +115,7 @@ def test_products_of_the_other_order_of_bytes_are_numpys(dtype: str) -> None:
 def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
     r = np.random.RandomState(m)
     a, b = r.randn(m, 64).astype("f"), r.randn(64, n).astype("f")
-    blocked._division.cache_clear()
+    blocked._plan.cache_clear()
     with pytest.MonkeyPatch.context() as patch, blas_threads(4):
         patch.setattr(products, "DIVIDED", 0)
         patch.setattr(blocked, "PART", 1)

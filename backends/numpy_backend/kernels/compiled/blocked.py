@@ -20,6 +20,7 @@ from backends.numpy_backend.kernels.compiled.few_rows import _span
 from backends.numpy_backend.kernels.compiler import Array, Read1, View3, Write3, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted, registers
 from core.registry.threads import num_threads
+from core.typing import Shape
 
 DEPTH, COLUMNS, ROWS = 1536, 480, 48  # of a block, at most: bytes in depth, elements else
 APART = 2  # of a tile's rows: else all tiles begin in one set of a cache
@@ -289,7 +290,7 @@ WIDE = 512  # rows or columns: as many, and a thread may have two parts, each wi
 PACKED, TURNED = 4, 8  # multiplications in whose time one element is packed, and turned as well
 UNITS = 4, 16  # rows and columns, at a multiple of which parts begin
 
-WELL = 1 << 20  # bytes of a large product, for which BLAS does as well or better in 16 registers
+WELL = 1 << 20  # bytes of a large result, of more blocks in depth: in 16 registers BLAS is sooner
 
 _NO_BIAS = np.zeros(64, "f"), np.zeros(64)
 
@@ -305,7 +306,21 @@ class _Division(NamedTuple):
     large: bool
 
 
-@lru_cache(4096)
+class _Plan(NamedTuple):
+    """What is to be done for factors that lie in some way."""
+
+    shape: Shape
+    """Of the result."""
+
+    stacked: tuple[bool, bool, bool]
+    """Whether the factors and the result are stacks already."""
+
+    copied: bool
+    """Whether the second factor has no line in one piece."""
+
+    division: _Division
+
+
 def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads: int) -> _Division:
     """That of a stack of products of a depth, whose factors are `turned` or not."""
     stack, m, n = shape
@@ -342,6 +357,27 @@ def _in_order(a: Array) -> bool:
     return type(a) is np.ndarray and a.flags.aligned
 
 
+@lru_cache(4096)
+def _plan(
+    left: Shape, left_strides: Shape, right: Shape, right_strides: Shape, size: int, threads: int
+) -> _Plan | None:
+    """That of factors whose elements have so many bytes; None where BLAS does as well."""
+    axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
+    stacks = {shape[0] if len(shape) == 3 else 1 for shape in (left, right)}
+    stack = max(stacks) if 0 not in stacks else 0
+    work = stack * m * n * k
+    if axes > 3 or k != deep or n < NARROW or len(stacks - {1}) > 1 or work < max(LEAST, 1):
+        return None
+    several = k > DEPTH // size
+    if several and m * n * size > WELL and work >= LARGE and _few_registers():
+        return None
+    copied = size not in right_strides[-2:]
+    turned = left_strides[-1] != size, not copied and right_strides[-1] != size
+    division = _division((stack, m, n), k, turned, threads)
+    stacked = len(left) == 3, len(right) == 3, axes == 3
+    return _Plan((stack, m, n)[3 - axes :], stacked, copied, division)
+
+
 def product(
     a: Array, b: Array, bias: Array | None = None, threads: Callable[[], int] = num_threads
 ) -> Array | None:
@@ -355,31 +391,22 @@ def product(
         bias: A vector (n,), contiguous.
         threads: Among how many it is divided at most.
     """
-    if a.dtype != b.dtype or a.dtype not in compiler.FLOATS or not (_in_order(a) and _in_order(b)):
+    dtype = a.dtype
+    if min(a.ndim, b.ndim) < 2 or max(a.size * b.shape[-1], b.size * a.shape[-2]) < LEAST:
         return None
-    axes = max(a.ndim, b.ndim)
-    if axes > 3 or min(a.ndim, b.ndim) < 2:
-        return None
-    (m, k), (deep, n) = a.shape[-2:], b.shape[-2:]
-    if k != deep or n < NARROW:
-        return None
-    size = a.itemsize
-    if size not in b.strides[-2:]:
-        b = np.ascontiguousarray(b)
-    lefts, rights = (x if x.ndim == 3 else x[None] for x in (a, b))
-    stacks = {len(lefts), len(rights)}
-    stack = max(stacks) if 0 not in stacks else 0
-    work = stack * m * n * k
-    if not work or work < LEAST or len(stacks - {1}) > 1:
+    if b.dtype != dtype or dtype not in compiler.FLOATS or not (_in_order(a) and _in_order(b)):
         return None
     among = threads()
-    if m * n * size > WELL and work >= LARGE and _few_registers():
+    plan = _plan(a.shape, a.strides, b.shape, b.strides, dtype.itemsize, among)
+    if plan is None:
         return None
-    y = np.empty((m, n) if axes == 2 else (stack, m, n), a.dtype)
-    turned = a.strides[-1] != size, b.strides[-1] != size
-    units, all_, parts, large = _division((stack, m, n), k, turned, among)
-    biases = _NO_BIAS[size == 8] if bias is None else bias
-    products = y[None] if axes == 2 else y
-    arguments = (products, lefts, rights, biases, int(bias is not None), *units, 0, all_)
+    if plan.copied:
+        b = np.ascontiguousarray(b)
+    y = np.empty(plan.shape, dtype)
+    arrays = [x if deep else x[None] for x, deep in zip((a, b, y), plan.stacked, strict=True)]
+    left, right, result = arrays
+    units, size, parts, large = plan.division
+    biases = _NO_BIAS[dtype.itemsize == 8] if bias is None else bias
+    arguments = (result, left, right, biases, int(bias is not None), *units, 0, size)
     parallel.share(multiply, arguments, parts, among, small=not large)
     return y
