@@ -17,6 +17,7 @@ from core.tracing.equation import Call, Equation, Value
 from core.tracing.group import Extent, Fuser, Group, reduced_axes
 from core.tracing.program import Program
 from core.tracing.recorded import Recorded
+from core.tracing.rectifying import with_rectifiers
 from core.tracing.refining import refined
 from core.tracing.stacking import stacked
 
@@ -311,7 +312,8 @@ def fused(program: Program, fuser: Fuser) -> tuple[Equation, ...]:
     """The equations of a program, of which groups have become one each."""
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
-    program = refined(program.changed(equations=stacked(program)), fuser)
+    program = with_rectifiers(program.changed(equations=stacked(program)))
+    program = refined(program, fuser)
     readers: dict[Value, set[Equation]] = {}
     for equation in program.equations:
         for value in equation.inputs:

@@ -9,7 +9,7 @@ What a kernel gives, and what it leaves in its node, is found out by a trial wit
 
 A kernel may have an attribute `bound`: of a node and arrays it gives a function of other arrays of
 these shapes and dtypes, or None. The function gives the results, and behind them what the kernel
-leaves in its node.
+leaves in its node. An attribute `rectified` is a kernel that gives `maximum(y, 0)` instead of y.
 
 It may have an attribute `into`: of a node, an array and what else the kernel is given it gives what
 the kernel does, in the memory of the array, which may be one of the others of that shape and dtype;
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
+from copy import copy
 from functools import partial
 from math import prod
 from typing import Any
@@ -89,6 +90,7 @@ class _Forward:
     settings: dict[str, Any]
     kept: tuple[str, ...] = ()
     draws = True
+    _at_least_0 = False
     _configured: Any = None  # the configuration of which `_run` is
     _run: Callable[..., tuple[Any, ...]] | None = None
 
@@ -114,6 +116,20 @@ class _Forward:
         for name in self.named:
             left.pop(name, None)
         return y if f.declared.outputs else (y,), left
+
+    def rectified(self) -> _Forward | None:
+        """The same for `maximum(y, 0)`; None where there is no kernel for that."""
+        kernel = getattr(self.kernel, "rectified", None)
+        if kernel is None or self.kept or self.cls.declared.outputs:
+            return None
+        found = copy(self)
+        found.kernel, found._at_least_0 = kernel, True
+        found._configured = found._run = None
+        return found
+
+    def _formula(self, f: Any, arrays: tuple[Any, ...]) -> Any:
+        y = formula_of(self.cls, [spec_of(a) for a in arrays])(f, self.xp, *arrays)
+        return self.xp.maximum(y, 0.0) if self._at_least_0 else y
 
     def _bind(self, configured: Any, arrays: tuple[Any, ...]) -> None:
         """Find what the kernel has for arrays of these shapes and dtypes, which stay the same."""
@@ -148,7 +164,7 @@ class _Forward:
             arrays = arrays[: self.count]
         y = self.kernel(f, self.xp, *arrays)
         if y is NotImplemented:
-            y = formula_of(self.cls, [spec_of(a) for a in arrays])(f, self.xp, *arrays)
+            y = self._formula(f, arrays)
         results = y if f.declared.outputs else (y,)
         return (*results, *[own[name] for name in self.kept]) if self.kept else results
 

@@ -232,6 +232,25 @@ def compare(case: Case, dtype: str, layout: str) -> None:
         assert got.dtype == dtype
         scale = 50 * np.finfo(dtype).eps * np.abs(expected).max(initial=1)
         np.testing.assert_allclose(got, expected, rtol=0, atol=scale)
+        if isinstance(op, Convolution):
+            rectified = kernels.convolution.rectified(op, np, *inputs)
+            np.testing.assert_array_equal(rectified, np.maximum(got, 0))
+
+
+@pytest.mark.parametrize("case", [(3, 3, 9, 3), (3, 3, 9, 5), (16, 1, 16, 3), (40, 8, 1, 3)])
+def test_rectified_results_keep_nan_and_infinities(case: tuple[int, ...]) -> None:
+    images, channels, filters, ksize = case
+    x = np.random.default_rng(0).standard_normal((images, channels, 12, 12)).astype("f")
+    x[0, 0, 0, 0], x[1, 0, 5, 5], x[2, 0, 5, 5] = np.nan, np.inf, -np.inf
+    W = np.ones(
+        (channels if filters == 1 else filters, 1 if filters == 1 else channels, ksize, ksize), "f"
+    )
+    op = Convolution(groups=channels if filters == 1 else 1)
+    plain, rectified = (
+        k(op, np, x, W) for k in (KERNELS[Convolution], kernels.convolution.rectified)
+    )
+    assert {*np.unique(plain[~np.isfinite(plain)])} >= {np.inf, -np.inf}
+    np.testing.assert_array_equal(rectified, np.maximum(plain, 0))
 
 
 def test_what_lies_in_rooms_is_not_summed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -502,3 +502,51 @@ def test_a_block_of_a_transformer_is_products_with_loops_behind_them():
     views = {"reshape", "T", "broadcast_to", "loop"}
     left = [e.call.name for e in program.equations if e.call.name not in views]
     assert left == ["matmul"] * 6 and len(loops(program)) <= 5
+
+
+@pytest.mark.parametrize("size", [6, 34])  # in which a kernel declines, and computes
+def test_convolutions_take_rectifiers_along(size):
+    x = np.random.default_rng(0).standard_normal((4, 3, size, size)).astype("f")
+    first, second = L.Convolution2D(3, 8, 3), L.Convolution2D(8, 8, 3)
+
+    def network(x):
+        h = F.relu(first(x))
+        kept = second(h)
+        return F.relu(kept), F.tanh(kept)  # what is read twice is not rectified on its way
+
+    with core.no_backprop_mode():
+        captured = core.capture(network, fuse=True)
+        for _ in range(3):
+            got = captured(x)
+        expected = network(x)
+    (program,) = captured.programs
+    names = [equation.call.name for equation in program.equations]
+    rectified = names.count("Convolution.rectified")
+    assert rectified == (size > 6), names
+    assert names.count("Convolution") == rectified
+    for ours, theirs in zip(got, expected, strict=True):
+        np.testing.assert_allclose(ours.array, theirs.array, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(got[0].array, expected[0].array)
+
+
+def test_rectifiers_stay_where_others_read_what_they_are_given():
+    class Layer(core.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.conv = L.Convolution2D(3, 8, 3)
+
+        def forward(self, x, t):
+            h = self.conv(x)
+            return F.mean_squared_error(F.relu(h), t) + F.mean(h)
+
+    x = np.random.default_rng(0).standard_normal((4, 3, 34, 34)).astype("f")
+    t = np.ones((4, 8, 32, 32), "f")
+    model = Layer()
+    eager, fused = model.copy("copy"), model.copy("copy")
+    for one, capture in ((eager, lambda step: step), (fused, core.capture(fuse=True))):
+        optimizer = core.optimizers.SGD(0.1).setup(one)
+        step = capture(lambda x, t, o=optimizer, m=one: o.update(m, x, t))
+        for _ in range(4):
+            step(x, t)
+    np.testing.assert_allclose(fused.conv.W.array, eager.conv.W.array, rtol=1e-5, atol=1e-6)

@@ -28,6 +28,7 @@ from backends.numpy_backend.kernels.compiled.convolution_loops import (
 )
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
     BAND,
+    LOWEST,
     Plan,
     axes_of,
     biases_of,
@@ -49,25 +50,31 @@ BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
 
 
-def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
-    """What `Convolution.compute` gives."""
-    run = _of_arrays(f, x, W, b)
-    return NotImplemented if run is None else run(x, W, b)[0]
+def _kernel(floor: float) -> Any:
+    """The kernel that gives what `Convolution.compute` does, at least so much."""
+
+    def bound(f: Any, x: Any, W: Any, b: Any = None) -> Any:
+        """What computes the convolution of arrays like these."""
+        specs = [None if a is None else (a.shape, a.dtype) for a in (x, W, b)]
+        settings = f.stride, f.pad, f.dilate, f.cover_all, f.groups
+        return _of_shapes(*settings, *specs, floor, num_threads())
+
+    def kernel(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
+        run = bound(f, x, W, b)
+        return NotImplemented if run is None else run(x, W, b)[0]
+
+    kernel.bound = bound  # type: ignore[attr-defined]
+    return kernel
 
 
-def _of_arrays(f: Any, x: Any, W: Any, b: Any = None) -> Any:
-    """What computes the convolution of arrays like these."""
-    specs = [None if a is None else (a.shape, a.dtype) for a in (x, W, b)]
-    return _of_shapes(f.stride, f.pad, f.dilate, f.cover_all, f.groups, *specs, num_threads())
-
-
-convolution.bound = _of_arrays  # type: ignore[attr-defined]
+convolution = _kernel(LOWEST)
+convolution.rectified = _kernel(0.0)
 
 
 @lru_cache(maxsize=1024)
 def _of_shapes(
     stride: Any, pad: Any, dilate: Any, cover_all: bool, groups: int,
-    x: Spec, W: Spec, b: Spec | None, threads: int,
+    x: Spec, W: Spec, b: Spec | None, floor: float, threads: int,
 ) -> Callable[..., tuple[Array]] | None:  # fmt: skip
     """What computes all convolutions of these shapes and dtypes; None where formulas do."""
     (images, of_x, *size), dtype = x
@@ -79,15 +86,15 @@ def _of_shapes(
     shape, filters = (images, of_y, *g.out), of_y // groups
     compute: Callable[[Array, Array, Array | None, Array], None]
     if depthwise.suits(channels, filters):
-        compute = partial(depthwise.convolution, g)
+        compute = partial(depthwise.convolution, g, floor=floor)
     elif few_places.suits(g, groups, images):
-        compute = partial(few_places.convolution, g)
+        compute = partial(few_places.convolution, g, floor=floor)
     elif winograd.suits(g, groups, images, channels, filters):
-        compute = partial(winograd.convolution, pad=g.pad)
+        compute = partial(winograd.convolution, pad=g.pad, floor=floor)
     else:
         lanes, limit = LANE_BYTES // dtype.itemsize, BAND // dtype.itemsize
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
-        compute = _convolving(plan, images, dtype, plan.sizes.rows, 1)
+        compute = _convolving(plan, images, dtype, plan.sizes.rows, 1, floor)
 
     def run(x: Array, W: Array, b: Array | None = None) -> tuple[Array]:
         y = np.empty(shape, dtype)
@@ -161,7 +168,7 @@ def _suit(products: int, x: Spec, *others: Spec | None) -> bool:
 
 
 def _convolving(
-    plan: Plan, images: int, dtype: Any, row: int, column: int
+    plan: Plan, images: int, dtype: Any, row: int, column: int, floor: float = LOWEST
 ) -> Callable[[Array, Array, Array | None, Array], None]:
     """What computes `y`, from filters that lie in `W` with these strides."""
     s = plan.sizes
@@ -186,7 +193,8 @@ def _convolving(
     def compute(x: Array, W: Array, b: Array | None, y: Array) -> None:
         biases, bias = biases_of(b, dtype)
         panels = [scratch(name, size, dtype, threads) for name, size in sizes.items()]
-        arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *known, bias)
+        numbers = *known, bias, dtype.type(floor)
+        arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *numbers)
         parallel.each(convolve, [(*arrays, *part) for part in divided], threads, small)
 
     return compute

@@ -4,7 +4,7 @@ Places of the maps, counted over all images, are taken a panel at a time. `input
 the elements that filters lie on, gathered from a room that holds an image with its padding;
 `outputs` that of the channels that come out. Then
 
-    convolution             outputs = W inputs + b
+    convolution             outputs = max(W inputs + b, floor)
     deconvolution           inputs = W^T outputs, added to the room
     the filters' gradient   W += outputs inputs^T
 
@@ -24,13 +24,13 @@ from backends.numpy_backend.kernels.compiled.convolution_room import (
     take,
 )
 from backends.numpy_backend.kernels.compiled.panels import (
-    copy,
+    copy_at_least,
     dots,
     fill,
     product,
     scatter,
 )
-from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, Write2, compiled
+from backends.numpy_backend.kernels.compiler import Indices, Read1, Real, Write1, Write2, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 
@@ -49,6 +49,7 @@ def _convolution(
     row: Any,
     column: Any,
     bias: Any,
+    floor: Any,
     low: Any,
     high: Any,
     start: Any,
@@ -83,7 +84,7 @@ def _convolution(
                 with e.loop(high, 1, low) as f:
                     channel = (n * s.groups + group) * s.filters + f
                     to = channel * s.places + place
-                    copy(e, y, to, outputs, (f - low) * s.lanes + lane, run)
+                    copy_at_least(e, floor, y, to, outputs, (f - low) * s.lanes + lane, run)
 
 
 @emitted
@@ -175,6 +176,7 @@ def convolve(
     row: int,
     column: int,
     bias: int,
+    floor: Real,
     low: int,
     high: int,
     start: int,
@@ -195,6 +197,7 @@ def convolve(
         row,
         column,
         bias,
+        floor,
         low,
         high,
         start,

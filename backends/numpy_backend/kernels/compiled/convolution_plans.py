@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from core.arrays.windows import Geometry
 from core.registry.threads import num_threads
 
 LEAST = 1 << 21  # products of a part; less is done sooner than another core has fetched it
+LOWEST = -inf  # of the results of a convolution, unless something else is asked for
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more
 
 

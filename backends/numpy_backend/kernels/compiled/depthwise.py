@@ -11,6 +11,7 @@ from typing import Any
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
+    LOWEST,
     Plan,
     axes_of,
     biases_of,
@@ -21,10 +22,11 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     scratch,
 )
 from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, put, take
-from backends.numpy_backend.kernels.compiled.panels import fill, pieces
+from backends.numpy_backend.kernels.compiled.panels import at_least, fill, pieces
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
+    Real,
     Write1,
     Write2,
     compiled,
@@ -45,7 +47,9 @@ def _rows(e: Emitter, s: Sizes) -> Iterator[tuple[Any, Any]]:
 
 
 @emitted
-def _filtered(e: Emitter, y: Any, room: Any, w: Any, bias: Any, offsets: Any, sizes: Any) -> None:
+def _filtered(
+    e: Emitter, y: Any, room: Any, w: Any, bias: Any, floor: Any, offsets: Any, sizes: Any
+) -> None:
     """One channel of outputs."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
     for row, at in _rows(e, s):
@@ -56,7 +60,7 @@ def _filtered(e: Emitter, y: Any, room: Any, w: Any, bias: Any, offsets: Any, si
                 factor = e.broadcast(e.read(e.at(w, tap)), width)
                 values = e.load(e.at(room, at + offset + i), width)
                 total.set(e.fused(factor, values, total.get()))
-            e.store(total.get(), e.at(y, row + i))
+            e.store(at_least(e, floor, total.get(), width), e.at(y, row + i))
 
 
 @emitted
@@ -102,6 +106,7 @@ def _convolution(
     offsets: Any,
     sizes: Any,
     bias: Any,
+    floor: Any,
     start: Any,
     stop: Any,
 ) -> None:
@@ -113,7 +118,7 @@ def _convolution(
             f, to = channel % s.groups * s.filters + i, channel * s.filters + i
             first = e.read(e.at(b, f * bias))
             place = e.at(y, to * s.places)
-            _filtered(e, place, room, e.at(W, f * s.taps), first, offsets, sizes)
+            _filtered(e, place, room, e.at(W, f * s.taps), first, floor, offsets, sizes)
 
 
 @emitted
@@ -175,12 +180,13 @@ def convolve_channels(
     offsets: Indices,
     sizes: Indices,
     bias: int,
+    floor: Real,
     start: int,
     stop: int,
     thread: int,
 ) -> None:
-    """Channels of all images from `start` to `stop`."""
-    _convolution(x, W, b, y, room[thread], offsets, sizes, bias, start, stop)
+    """Channels of all images from `start` to `stop`, at least floor."""
+    _convolution(x, W, b, y, room[thread], offsets, sizes, bias, floor, start, stop)
 
 
 @compiled
@@ -230,14 +236,16 @@ def _plan(g: Geometry, groups: int, filters: int) -> Plan:
     return plan_of(axes_of(g), groups, 1, filters // max(1, groups), 0, 0)
 
 
-def convolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) -> None:
+def convolution(
+    g: Geometry, x: Array, W: Array, b: Array | None, y: Array, floor: float = LOWEST
+) -> None:
     """`y`, some channels of it at a time."""
     plan = _plan(g, x.shape[1], len(W))
     biases, bias = biases_of(b, x.dtype)
     arrays = [*contiguous(x, W), biases, y.reshape(-1)]
 
     room = scratch("room", plan.sizes.plane, x.dtype)
-    known = (*arrays, room, plan.offsets, plan.numbers, bias)
+    known = (*arrays, room, plan.offsets, plan.numbers, bias, x.dtype.type(floor))
     spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
     parallel.each(
         convolve_channels,

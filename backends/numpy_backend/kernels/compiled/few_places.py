@@ -16,6 +16,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
     LEAST,
+    LOWEST,
     Axes,
     axes_of,
     biases_of,
@@ -27,6 +28,7 @@ from backends.numpy_backend.kernels.compiler import (
     Read1,
     Read2,
     Read3,
+    Real,
     Write1,
     Write2,
     Write3,
@@ -223,10 +225,14 @@ def multiply_few(
     row: int,
     column: int,
     bias: int,
+    floor: Real,
     start: int,
     stop: int,
 ) -> None:
-    """Rows from `start` to `stop` of the result, which has images side by side, and as asked."""
+    """Rows from `start` to `stop` of the result, which has images side by side, and as asked.
+
+    There it is at least floor.
+    """
     _products(
         turned,
         W,
@@ -248,7 +254,8 @@ def multiply_few(
     for first in range(start * outs, stop * outs, TOGETHER):
         for n in range(y.shape[0]):
             for i in range(first, min(first + TOGETHER, stop * outs)):
-                y[n, i] = turned[i, n]
+                value = turned[i, n]
+                y[n, i] = floor if value < floor else value
 
 
 @compiled
@@ -300,7 +307,13 @@ def _of_places(g: Axes, lanes: int, back: bool) -> tuple[Array, Array, Array]:
 
 
 def convolution(
-    g: Geometry, x: Array, W: Array, b: Array | None, y: Array, back: bool = False
+    g: Geometry,
+    x: Array,
+    W: Array,
+    b: Array | None,
+    y: Array,
+    back: bool = False,
+    floor: float = LOWEST,
 ) -> None:
     """`y`; with `back` the deconvolution, whose `y` has the size of the geometry."""
     axes, images, taps, lanes = axes_of(g), len(x), prod(g.ksize), _together(len(x))
@@ -317,7 +330,8 @@ def convolution(
     row, column = (taps, rows * taps) if back else (depth * taps, taps)
     known = (inputs, *contiguous(W), biases, y.reshape(images, -1), turned, starts, used, places)
     least = -(-LEAST // max(1, depth * used.size * images))
-    parallel.divide(multiply_few, rows, least, *known, outs, plane, depth, row, column, bias)
+    numbers = outs, plane, depth, row, column, bias, x.dtype.type(floor)
+    parallel.divide(multiply_few, rows, least, *known, *numbers)
 
 
 @lru_cache(maxsize=256)

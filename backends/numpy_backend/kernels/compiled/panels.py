@@ -34,6 +34,20 @@ def copy(e: Emitter, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
         e.store(e.load(e.at(source, i), width), e.at(to, i))
 
 
+def at_least(e: Emitter, floor: Any, value: Any, lanes: int = 0) -> Any:
+    """The greater of a vector's elements and a number; of -inf, and of NaN among them, neither."""
+    least = e.broadcast(floor, lanes)
+    return e.where(e.builder.fcmp_ordered("<", value, least), least, value)
+
+
+@emitted
+def copy_at_least(e: Emitter, floor: Any, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
+    """`to[t : t + count] = maximum(source[s : s + count], floor)`."""
+    to, source = e.at(to, t), e.at(source, s)
+    for i, width in pieces(e, count):
+        e.store(at_least(e, floor, e.load(e.at(source, i), width), width), e.at(to, i))
+
+
 @emitted
 def copy_rows(
     e: Emitter, to: Any, t: Any, pitch: Any, x: Any, s: Any, row: Any, rows: Any, columns: Any

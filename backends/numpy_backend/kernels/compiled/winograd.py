@@ -15,12 +15,13 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
+    LOWEST,
     is_small,
     parts,
     parts_at_most,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.panels import fill, turn, turn_back
+from backends.numpy_backend.kernels.compiled.panels import at_least, fill, turn, turn_back
 from backends.numpy_backend.kernels.compiled.tiles import (
     APART,
     CHANNELS,
@@ -34,6 +35,7 @@ from backends.numpy_backend.kernels.compiled.tiles import (
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
+    Real,
     Write1,
     Write2,
     compiled,
@@ -155,11 +157,12 @@ def _outputs(
     products: Any,
     apart: Any,
     b: Any,
+    floor: Any,
     rows: Any,
     across: Any,
     filters: Any,
 ) -> None:
-    """`A^T m A + b` of a band of tiles, into rows of outputs with their filters side by side."""
+    """`max(A^T m A + b, floor)` of a band of tiles, in rows with their filters side by side."""
     add, less = e.builder.fadd, e.builder.fsub
 
     def gather(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
@@ -173,7 +176,7 @@ def _outputs(
         first = e.load(e.at(b, f))
         for k, value in enumerate(found):
             place = (line * (k // 2) + k % 2) * FILTERS
-            e.store(add(value, first), e.at(corner, place))
+            e.store(at_least(e, floor, add(value, first)), e.at(corner, place))
 
 
 @emitted
@@ -189,6 +192,7 @@ def _tiles(
     found: Any,
     sizes: Any,
     place: Any,
+    floor: Any,
     start: Any,
     stop: Any,
 ) -> None:
@@ -212,7 +216,7 @@ def _tiles(
                 _product(e, to, own, panel, matrix, tiles.get(), s.channels, full)
             for n, first, rows, tile in bands_of_tiles(e, s, q, last, tiles):
                 own = e.at(products, tile * FILTERS)
-                _outputs(e, found, line, own, of_y, e.at(b, f), rows, s.across, full)
+                _outputs(e, found, line, own, of_y, e.at(b, f), floor, rows, s.across, full)
                 with e.loop((rows * 2).least(s.out_h - first * 2)) as i:
                     to = ((n * s.filters + f) * s.out_h + first * 2 + i) * s.out_w
                     source = e.at(found, i * line * FILTERS)
@@ -231,6 +235,7 @@ def convolve_tiles(
     found: Write2,
     sizes: Indices,
     place: int,
+    floor: Real,
     start: int,
     stop: int,
     thread: int,
@@ -247,6 +252,7 @@ def convolve_tiles(
         found[thread],
         sizes,
         place,
+        floor,
         start,
         stop,
     )
@@ -272,7 +278,13 @@ def suits(
 
 
 def convolution(
-    x: Array, W: Array, b: Array | None, y: Array, pad: tuple[int, ...], turned: bool = False
+    x: Array,
+    W: Array,
+    b: Array | None,
+    y: Array,
+    pad: tuple[int, ...],
+    turned: bool = False,
+    floor: float = LOWEST,
 ) -> None:
     """`y`; for `turned` from filters turned around, with their two axes exchanged."""
     dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
@@ -296,6 +308,7 @@ def convolution(
         scratch("products", PLACES * ((s.most + HIGHEST) * FILTERS + APART), dtype),
         scratch("found", s.band * s.across * 4 * FILTERS, dtype),
     )
-    arrays = (contiguous(x)[0], U, biases, y.reshape(-1), *panels, np.array(s, np.intp), place)
+    numbers = np.array(s, np.intp), place, dtype.type(floor)
+    arrays = (contiguous(x)[0], U, biases, y.reshape(-1), *panels, *numbers)
     spans = parts(len(x) * s.bands, s.together, parts_at_most(products))
     parallel.each(convolve_tiles, [(*arrays, *span, 0) for span in spans], small=is_small(products))
