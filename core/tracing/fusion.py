@@ -15,6 +15,7 @@ from typing import Any
 
 from core.tracing.equation import Call, Equation, Value
 from core.tracing.group import Extent, Fuser, Group, reduced_axes
+from core.tracing.masks import with_early_masks
 from core.tracing.program import Program
 from core.tracing.recorded import Recorded
 from core.tracing.rectifying import with_rectifiers
@@ -161,7 +162,8 @@ class _Draft:
 class _Grouping:
     """Groups, and single equations, as nodes that depend on others; sets of nodes are integers."""
 
-    def __init__(self, program: Recorded, fuser: Fuser) -> None:
+    def __init__(self, program: Recorded, fuser: Fuser, early: set[Value]) -> None:
+        self.early = early  # values of which no group waits for what reads them
         self.order = {equation: i for i, equation in enumerate(program.equations)}
         self.parts = {
             equation: "" if _waits(equation) else fuser.part(equation)
@@ -182,7 +184,7 @@ class _Grouping:
         above = self._above_of(equation)
         part = self.parts[equation]
         if part:
-            before = dict.fromkeys([self.node[v] for v in equation.inputs if v in self.node])
+            before = dict.fromkeys(self._before(equation))
             beside = [n for v in equation.inputs for n in self.readers.get(v, ())]
             for n in [*reversed(before), *beside[-2:]]:
                 if n in self.drafts and self._join(n, equation, part, above):
@@ -203,6 +205,10 @@ class _Grouping:
         if equation.call.acts:
             self._acting = number
         self._give(number, equation)
+
+    def _before(self, equation: Equation) -> list[int]:
+        """The nodes that an equation can join for what they give it."""
+        return [self.node[v] for v in equation.inputs if v in self.node and v not in self.early]
 
     def _above_of(self, equation: Equation) -> int:
         found = self._barrier
@@ -243,9 +249,8 @@ class _Grouping:
             return False
         self._note(n, equation)
         self._depend(n, above & ~(1 << n))
-        for value in equation.inputs:
-            other = self.node.get(value)
-            if other is not None and other != n and other in self.drafts:
+        for other in self._before(equation):
+            if other != n and other in self.drafts:
                 self._merge(n, other)
         return True
 
@@ -313,12 +318,12 @@ def fused(program: Program, fuser: Fuser) -> tuple[Equation, ...]:
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
     program = with_rectifiers(program.changed(equations=stacked(program)))
-    program = refined(program, fuser)
+    program, early = with_early_masks(refined(program, fuser))
     readers: dict[Value, set[Equation]] = {}
     for equation in program.equations:
         for value in equation.inputs:
             readers.setdefault(value, set()).add(equation)
-    for node in _Grouping(program, fuser).in_order():
+    for node in _Grouping(program, fuser, early).in_order():
         if isinstance(node, Equation):
             found.append(node)
         else:

@@ -13,6 +13,7 @@ import core.functions as F
 import core.links as L
 from core.registry.threads import using_threads
 from core.tracing import Group, over
+from core.tracing.masks import with_early_masks
 
 pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")
 UNITS = 4  # in the last place, by which exp, expm1, log, log1p and tanh may be off
@@ -550,3 +551,34 @@ def test_rectifiers_stay_where_others_read_what_they_are_given():
         for _ in range(4):
             step(x, t)
     np.testing.assert_allclose(fused.conv.W.array, eager.conv.W.array, rtol=1e-5, atol=1e-6)
+
+
+def test_masks_are_made_before_what_they_look_at_is_let_go():
+    """Of a rectifier before pooling the mask alone is kept; before a layer, what that keeps too."""
+
+    def step(x, W, g):
+        y = np.maximum(x, 0)
+        total = np.sum(y * 2)
+        for _ in range(4):
+            total = np.tanh(total @ W) if total.shape else total + np.sum(W)
+        return total + np.sum(np.where(y > 0, g, 0.0))
+
+    def layer(x, W, g):
+        y = np.maximum(x, 0)
+        z = np.tanh(y @ W)
+        gW = y.T @ (g * (1 - z * z))
+        return gW, np.where(y > 0, g @ W.T, 0.0)
+
+    arrays = [np.random.default_rng(i).standard_normal((60, 60)).astype("f") for i in range(3)]
+    for function, early in ((step, True), (layer, False)):
+        program = core.trace(lambda *xs, f=function: f(*xs), *arrays)
+        names = [e.call.name for e in program.equations]
+        moved, masks = with_early_masks(program)
+        order = [e.call.name for e in moved.equations]
+        assert sorted(order) == sorted(names)
+        assert bool(masks) == early
+        assert (order.index("gt") == order.index("maximum") + 1) == early
+        for ours, theirs in zip(
+            np.atleast_1d(moved(*arrays)), np.atleast_1d(program(*arrays)), strict=True
+        ):
+            np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,61 @@
+"""Masks that are made early: they take less memory than what they are made of.
+
+A gradient asks where an activation is positive when all that came after it has been computed. The
+activation itself may not be needed any more by then, and would be kept for that alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from core.tracing.equation import Equation, Value
+from core.tracing.lifetimes import Lifetimes
+from core.tracing.program import Program
+
+_COMPARISONS = frozenset(["gt", "ge", "lt", "le", "eq", "ne"])
+
+
+def with_early_masks(program: Program) -> tuple[Program, set[Value]]:
+    """The program, where some masks follow what they are made of, and these.
+
+    They are those with which less is kept for less long, in bytes times equations.
+    """
+    places = {equation: i for i, equation in enumerate(program.equations)}
+    makers = {value: equation for equation in program.equations for value in equation.outputs}
+    memory, reads = Lifetimes(program).memory_of, defaultdict[Value, list[int]](list)
+    for equation, i in places.items():
+        for value in equation.inputs:
+            reads[memory(value)].append(i)
+    for value in [*program.outputs, *[value for _, value in program.changes]]:
+        reads[memory(value)].append(len(places))
+    behind = dict[Equation, list[Equation]]()
+    for equation, i in places.items():
+        x = _compared(equation)
+        if x is None or x not in makers:
+            continue
+        made, mask = places[makers[x]], equation.outputs[0]
+        last = max([place for place in reads[memory(x)] if place != i], default=made)
+        if (i - last) * x.nbytes > (i - made) * mask.nbytes:
+            behind.setdefault(makers[x], []).append(equation)
+    early = {equation for each in behind.values() for equation in each}
+    equations = list[Equation]()
+
+    def put(equation: Equation) -> None:
+        equations.append(equation)
+        for each in behind.get(equation, ()):
+            put(each)
+
+    for equation in program.equations:
+        if equation not in early:
+            put(equation)
+    return program.changed(equations=tuple(equations)), {e.outputs[0] for e in early}
+
+
+def _compared(equation: Equation) -> Value | None:
+    """The only array of which an equation gives a mask of its shape."""
+    if equation.call.kind != "operator" or equation.call.name not in _COMPARISONS:
+        return None
+    if len(equation.inputs) != 1:
+        return None
+    [x], [mask] = equation.inputs, equation.outputs
+    return x if x.shape == mask.shape and not x.waits else None
