@@ -94,6 +94,20 @@ def test_arrays_stay_as_they_were():
         F.batch_normalization(mean[None], mean, mean, running_mean=mean)
 
 
+@pytest.mark.parametrize("index", [4, -5, (0, 3), (slice(None), -4), (..., 9), (None, 0, 0, 0)])
+def test_places_that_are_not_there_are_refused(index):
+    """JAX itself takes the last place, and writes nowhere."""
+    x = core.Variable(jax.numpy.zeros((4, 3)))
+    for value in (x, core.Variable(x.array, requires_grad=False)):
+        with pytest.raises(IndexError, match="GetItem: .* indices|GetItem: .* out of bounds"):
+            value[index]
+    with pytest.raises(IndexError, match="SetItem: .* indices|SetItem: .* out of bounds"):
+        core.Variable(x.array, requires_grad=False)[index] = 1.0
+    with pytest.raises(IndexError, match="SetItem: .* indices|SetItem: .* out of bounds"):
+        (x * 1)[index] = 1.0
+    assert x[3, -3].array == x[-4, 2].array == 0
+
+
 def test_a_model_that_comes_to_the_host_learns_there():
     model = core.Sequential(L.Linear(3, 2), L.BatchNormalization(2)).to_device("jax")
     optimizer = optimizers.MomentumSGD().setup(model)

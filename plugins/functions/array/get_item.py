@@ -7,6 +7,7 @@ from typing import Any
 
 import core
 from core import Domain, FunctionNode, Variable, anything, as_array, choice
+from core.arrays.backend import host
 from core.errors.scalars import is_number
 from core.graph.fitting import is_array
 from core.graph.moving import become
@@ -27,6 +28,7 @@ class GetItem(FunctionNode):
     )
 
     def compute(self, xp, x):
+        _refuse_outside("GetItem", self.backend, x, self.slices)
         try:
             return x[self.slices]
         except IndexError as error:
@@ -68,6 +70,7 @@ class SetItem(FunctionNode):
     )
 
     def compute(self, xp, x, value):
+        _refuse_outside("SetItem", self.backend, x, self.slices)
         y = self.backend.copy(x)
         return self.backend.put(y, self.slices, value)
 
@@ -91,6 +94,7 @@ class SetItem(FunctionNode):
             value = cast(value, x.dtype)
         needs_grad = x.requires_grad or (isinstance(value, Variable) and value.requires_grad)
         if not needs_grad or not core.config.enable_backprop:
+            _refuse_outside("SetItem", x.backend, x.array, slices)
             x.array = x.backend.put(x.array, slices, as_array(value))
             return
         if x.requires_grad and x.creator_node is None:
@@ -129,6 +133,20 @@ def get_item(x: Array, slices: Index) -> Variable:
 def _plain(slices: Any) -> Any:
     """An index of arrays, where it has Variables."""
     return tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
+
+
+def _refuse_outside(operation: str, backend: Any, x: Any, slices: Any) -> None:
+    """Raise IndexError for numbers beyond an axis, which some libraries move to its end."""
+    parts = slices if isinstance(slices, tuple) else (slices,)
+    if backend is host() or not any([type(part) is int for part in parts]):
+        return
+    if any([is_array(part) or isinstance(part, list) for part in parts]):
+        return
+    shown = host().xp.broadcast_to(host().xp.zeros((), bool), tuple(x.shape))
+    try:
+        shown[slices]
+    except IndexError as error:
+        raise IndexError(f"{operation}: {error}") from None
 
 
 def _with_all_axes(x: Any, slices: Any, error: IndexError) -> Any:
