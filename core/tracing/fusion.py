@@ -318,7 +318,7 @@ def fused(program: Program, fuser: Fuser) -> tuple[Equation, ...]:
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
     program = with_rectifiers(program.changed(equations=stacked(program)))
-    program, early = with_early_masks(refined(program, fuser))
+    program, early = with_early_masks(refined(program, fuser), fuser)
     readers: dict[Value, set[Equation]] = {}
     for equation in program.equations:
         for value in equation.inputs:

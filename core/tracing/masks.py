@@ -1,7 +1,8 @@
 """Masks that are made early: they take less memory than what they are made of.
 
 A gradient asks where an activation is positive when all that came after it has been computed. The
-activation itself may not be needed any more by then, and would be kept for that alone.
+activation itself may not be needed any more by then, and would be kept for that alone. Where only
+loops lie between, one of them may hold the mask and what it is made of, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from core.tracing.equation import Equation, Value
+from core.tracing.group import Fuser
 from core.tracing.lifetimes import Lifetimes
 from core.tracing.program import Program
 
 _COMPARISONS = frozenset(["gt", "ge", "lt", "le", "eq", "ne"])
 
 
-def with_early_masks(program: Program) -> tuple[Program, set[Value]]:
+def with_early_masks(program: Program, fuser: Fuser) -> tuple[Program, set[Value]]:
     """The program, where some masks follow what they are made of, and these.
 
     They are those with which less is kept for less long, in bytes times equations.
@@ -28,6 +30,7 @@ def with_early_masks(program: Program) -> tuple[Program, set[Value]]:
             reads[memory(value)].append(i)
     for value in [*program.outputs, *[value for _, value in program.changes]]:
         reads[memory(value)].append(len(places))
+    loops = [bool(fuser.part(equation)) for equation in program.equations]
     behind = dict[Equation, list[Equation]]()
     for equation, i in places.items():
         x = _compared(equation)
@@ -35,7 +38,7 @@ def with_early_masks(program: Program) -> tuple[Program, set[Value]]:
             continue
         made, mask = places[makers[x]], equation.outputs[0]
         last = max([place for place in reads[memory(x)] if place != i], default=made)
-        if (i - last) * x.nbytes > (i - made) * mask.nbytes:
+        if not all(loops[last:i]) and (i - last) * x.nbytes > (i - made) * mask.nbytes:
             behind.setdefault(makers[x], []).append(equation)
     early = {equation for each in behind.values() for equation in each}
     equations = list[Equation]()

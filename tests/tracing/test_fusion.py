@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
+from core.arrays.backend import host
 from core.registry.threads import using_threads
 from core.tracing import Group, over
 from core.tracing.masks import with_early_masks
@@ -554,14 +555,24 @@ def test_rectifiers_stay_where_others_read_what_they_are_given():
 
 
 def test_masks_are_made_before_what_they_look_at_is_let_go():
-    """Of a rectifier before pooling the mask alone is kept; before a layer, what that keeps too."""
+    """Where others read an activation and a product comes before its mask, that alone is kept.
 
-    def step(x, W, g):
+    Not where a product keeps the activation too, and not where one loop may hold both.
+    """
+
+    def scaled(x, W, g):
         y = np.maximum(x, 0)
-        total = np.sum(y * 2)
+        z = (y * 2) @ W
         for _ in range(4):
-            total = np.tanh(total @ W) if total.shape else total + np.sum(W)
-        return total + np.sum(np.where(y > 0, g, 0.0))
+            z = np.tanh(z)
+        return np.sum(z) + np.sum(np.where(y > 0, g, 0.0))
+
+    def loops(x, W, g):
+        y = np.maximum(x, 0)
+        z = y * 2
+        for _ in range(4):
+            z = np.tanh(z + W)
+        return np.sum(z) + np.sum(np.where(y > 0, g, 0.0))
 
     def layer(x, W, g):
         y = np.maximum(x, 0)
@@ -570,10 +581,10 @@ def test_masks_are_made_before_what_they_look_at_is_let_go():
         return gW, np.where(y > 0, g @ W.T, 0.0)
 
     arrays = [np.random.default_rng(i).standard_normal((60, 60)).astype("f") for i in range(3)]
-    for function, early in ((step, True), (layer, False)):
+    for function, early in ((scaled, True), (loops, False), (layer, False)):
         program = core.trace(lambda *xs, f=function: f(*xs), *arrays)
         names = [e.call.name for e in program.equations]
-        moved, masks = with_early_masks(program)
+        moved, masks = with_early_masks(program, host().fuser())
         order = [e.call.name for e in moved.equations]
         assert sorted(order) == sorted(names)
         assert bool(masks) == early
