@@ -554,6 +554,23 @@ def test_rectifiers_stay_where_others_read_what_they_are_given():
     np.testing.assert_allclose(fused.conv.W.array, eager.conv.W.array, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("columns, count", [(255, 0), (256, 2)])
+def test_one_operation_on_many_elements_is_a_loop_by_itself(columns, count):
+    """For that several threads compute it: where it stands alone NumPy has one."""
+
+    def function(x, W, b):
+        y = x @ W
+        return y + b, np.sum(x, axis=0)
+
+    shapes = [(1024, columns), (columns, columns), (columns,)]
+    arrays = [np.random.default_rng(i).standard_normal(s).astype("f") for i, s in enumerate(shapes)]
+    program = core.trace(lambda *xs: function(*xs), *arrays)
+    fused = program.fused()
+    assert len(loops(fused)) == count
+    for found, expected in zip(fused(*arrays), program(*arrays), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
 def test_masks_are_made_before_what_they_look_at_is_let_go():
     """Where others read an activation and a product comes before its mask, that alone is kept.
 
