@@ -15,7 +15,6 @@ from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
 from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
-MANY = 4 * LEAST  # elements for which one operation is worth several threads
 CALL = 1024  # elements that NumPy computes in the time of a call
 WORTH = 3  # calls of NumPy's that take as long as that of a loop, beside half a one for each array
 
@@ -32,7 +31,7 @@ class CompiledLoops(LoopFuser):
         saved = len(computing) * (CALL + group.rows * group.columns)
         # NumPy alone guesses of each element which of two it will be, and has one thread.
         alone = len(computing) < 2 and [e.call.name for e in computing] != ["where"]
-        alone &= group.rows * group.columns < MANY
+        alone &= group.rows * group.columns < LEAST
         if alone or saved < CALL * (WORTH + arrays / 2):
             return None
         return _Call(group, self).function()

@@ -562,7 +562,7 @@ def test_one_operation_on_many_elements_is_a_loop_by_itself(columns, count):
         y = x @ W
         return y + b, np.sum(x, axis=0)
 
-    shapes = [(1024, columns), (columns, columns), (columns,)]
+    shapes = [(256, columns), (columns, columns), (columns,)]
     arrays = [np.random.default_rng(i).standard_normal(s).astype("f") for i, s in enumerate(shapes)]
     program = core.trace(lambda *xs: function(*xs), *arrays)
     fused = program.fused()
