@@ -9,6 +9,7 @@ from typing import Any
 from core.errors import UpdateError
 from core.errors.kinds import checked
 from core.errors.scalars import as_number
+from core.graph.backprop import backward_from
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.serializer import Deserializer
@@ -90,12 +91,15 @@ class Accumulating(Optimizer):
         keep = config.keep_graph_on_report
         scaled = self._loss_scale is not None  # then an overflow is found, and the step skipped
         with loss.backend.overflowing() if scaled else nullcontext():
-            scale = self._loss_scale if share is None else share * (self._loss_scale or 1.0)
-            self._walk_back(loss, scale, not keep)
+            self._walk_back(loss, self._scale_of(loss, share), not keep)
+
+    def _scale_of(self, loss: Variable, share: float | None) -> float | None:
+        """The factor for a loss; a step that is captured has that of each replay."""
+        return self._factor(share)
 
     def _walk_back(self, loss: Variable, loss_scale: float | None, free_graph: bool) -> None:
         """Give the parameters their gradients."""
-        loss.backward(loss_scale=loss_scale, free_graph=free_graph)
+        backward_from([loss], loss_scale=loss_scale, free_graph=free_graph)
 
     def serialize(self, serializer: Any) -> None:
         """Save or load what every optimizer does, and gradients accumulated for the next step."""

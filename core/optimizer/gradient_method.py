@@ -9,6 +9,7 @@ from core.errors import UpdateError
 from core.errors.keywords import answering
 from core.errors.kinds import checked
 from core.errors.place import warn
+from core.graph.variable import Variable
 from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import together
@@ -51,8 +52,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
 
-    _recorder: ClassVar[Callable[[], Callable[[Any], None] | None] | None] = None
-    """What `core.capture` is told of a step by, which is made when the capture is replayed."""
+    _recorder: ClassVar[Callable[[], Any] | None] = None
+    """What gives what `core.capture` is told of a step by; see `_recording`."""
 
     _of_gradients: ClassVar[tuple[str, ...]] = ("_parts",)
     """Counts that are kept while gradients are accumulated, for `update()`."""
@@ -166,9 +167,18 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._prepared = PreparedStep.of(self, _METHODS)
 
     @staticmethod
-    def _recording() -> Callable[[Any], None] | None:
-        """What records an update instead of making it; None where no step is being captured."""
+    def _recording() -> Any:
+        """What records a step, which is made when it is replayed; None where none is captured.
+
+        Called with the optimizer it records the update, and by its `scaled` a loss scale.
+        """
         return None if GradientMethod._recorder is None else GradientMethod._recorder()
+
+    def _scale_of(self, loss: Variable, share: float | None) -> Any:
+        record = None if self._loss_scale is None else self._recording()
+        if record is None:
+            return super()._scale_of(loss, share)
+        return record.scaled(self, loss, share)
 
     def _differentiate(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
         """Compute the loss of the step, and its gradients."""

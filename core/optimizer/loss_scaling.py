@@ -36,6 +36,10 @@ class LossScaling:
         """The factor for the loss's gradient in the next step; None for no scaling."""
         return self._loss_scale
 
+    def _factor(self, share: float | None) -> float | None:
+        """The factor for the loss's gradient, where the loss has a share in that of the step."""
+        return self._loss_scale if share is None else share * (self._loss_scale or 1.0)
+
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
         """Scale the loss by `scale`; by default dynamically.
 

@@ -309,6 +309,18 @@ class Places:
         self._arrays.append((place, made))
         return made
 
+    def number(
+        self, name: str, dtype: str, read: Callable[[], float], restore: Callable[[], None]
+    ) -> TracedArray:
+        """An array of a number that each run reads; `restore` is called when all is recorded."""
+        backend, device = self._tape.backend, self._tape.device
+        self._undo.append(restore)
+
+        def array() -> Any:
+            return backend.asarray(read(), dtype, device)
+
+        return self._traced(name, array(), array)
+
     # ------------------------------------------------------------------ giving back
 
     def changes(self) -> list[tuple[Place, Value]]:

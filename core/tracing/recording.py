@@ -290,7 +290,7 @@ def _itself(x: Any) -> Any:
 
 def _of_optimizer(optimizer: Any) -> tuple[Any, ...]:
     """What a recording has of an optimizer; the first part of several clears the gradients."""
-    return (*_settings(optimizer), optimizer._parts > 0)
+    return (*_settings(optimizer), optimizer._loss_scale is None, optimizer._parts > 0)
 
 
-_settings = attrgetter("target", "_loss_scale", "_use_cleargrads")
+_settings = attrgetter("target", "_use_cleargrads")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from core.optimizer import GradientMethod
@@ -45,10 +44,44 @@ class Update:
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
 
 
-def recorder() -> Callable[[Any], None] | None:
-    """What records updates where a step is being captured; None where none is."""
+class Recording:
+    """What records the steps of optimizers in a captured step."""
+
+    def __init__(self, places: Any) -> None:
+        self._places = places
+
+    def __call__(self, optimizer: Any) -> None:
+        """Record an update."""
+        self._places.update(optimizer)
+
+    def scaled(self, optimizer: Any, loss: Any, share: float | None) -> Any:
+        """The factor for the gradient of a loss, that of each replay, as an array of its dtype.
+
+        It is also what parameters say that the last backward put on their gradients.
+        """
+        before = [(p, p.loss_scale) for p in optimizer.target.params()]
+        scaled: list[Any] = []
+
+        def restore() -> None:
+            for parameter, old in before:
+                if parameter.loss_scale is not old:
+                    parameter.loss_scale = old
+                    scaled.append(parameter)
+
+        def read() -> Any:
+            factor = optimizer._factor(share)
+            for parameter in scaled:
+                parameter.loss_scale = factor
+            return factor
+
+        name, dtype = f"{type(optimizer).__name__}.loss_scale", loss.backend.dtype_name(loss.dtype)
+        return self._places.number(name, dtype, read, restore)
+
+
+def recorder() -> Recording | None:
+    """What records steps where one is being captured; None where none is."""
     places = tape.current().places if tape.under_way() else None
-    return None if places is None or not places.live else places.update
+    return None if places is None or not places.live else Recording(places)
 
 
 GradientMethod._recorder = recorder
