@@ -24,6 +24,7 @@ from core.tracing.program import Program
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
+from core.tracing.sharing import Apart, pairs_in_order
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import home, recorded
@@ -162,7 +163,7 @@ class Captured:
             self.calls += 1
             if self.calls > 1:
                 given, recording = self._known(args, kwargs)
-                if recording is not None and not recording.shared(given):
+                if recording is not None:
                     try:
                         result = recording.replay(given, (args, kwargs))
                         self.replayed += 1
@@ -175,24 +176,32 @@ class Captured:
 
     def _known(self, args: Any, kwargs: Any) -> tuple[Any, Recording | None]:
         """The arrays of a call, and the recording that holds for it, if any does."""
+        given, variables, recording = args, [], None
         if not kwargs and all([type(x) is self._array_type for x in args]):
             for each in self._plain.get(tuple([(x.shape, x.dtype) for x in args]), ()):
                 if each.first is None and each.holds():
-                    return args, each
-        given, form = flattened((args, kwargs))
-        variables = variables_in((args, kwargs))
-        recording = self._recording(given, form, variables)
-        if recording is not None and recording.goes_on_into(variables):
-            self._tell(
-                "capture: an argument comes from a graph, into which the gradients of the step go "
-                "on, and those of a replay would not. Compute it in the step, or give its array."
-            )
+                    recording = each
+                    break
+        if recording is None:
+            given, form = flattened((args, kwargs))
+            variables = variables_in((args, kwargs))
+            recording = self._recording(given, form, variables)
+        reason = None if recording is None else recording.unfit(given, variables)
+        if reason is not None:
+            self._tell(reason)
             return given, None
         return given, recording
 
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
         if any([x.requires_grad and x._grad is not None for x in variables]):
             return None  # a gradient that is to be added to
+        for leaf in _leaves(form):
+            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
+                self._tell(
+                    "capture: expected arguments of arrays, numbers and text, got a "
+                    f"{type(leaf).__name__}."
+                )
+                return None
         key = tuple([(type(a), a.shape, a.dtype) for a in given])
         found = self._found.setdefault(key, [])
         for i, each in enumerate(found):
@@ -257,12 +266,6 @@ class Captured:
 
     def _made(self, given: list[Any], form: Any, final: bool) -> Recording:
         """A recording; a final one has loops, and what is computed again, if asked for."""
-        for leaf in _leaves(form):
-            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
-                raise TraceError(
-                    f"capture: expected arguments of arrays, numbers and text, got a "
-                    f"{type(leaf).__name__}."
-                )
         backend, device = home("capture", given, roots(self.function))
         loops = self.fuse and backend.fuser() is not None
         tape = Tape(backend, kernels=True, loops=loops, device=device)
@@ -285,7 +288,8 @@ class Captured:
             with around.kept():
                 deeper = [*around.links, *around.parameters]
                 owners = [*roots(self.function), *deeper]
-                program = optimized(recorded(step, form, inputs, tape, owners))
+                whole = recorded(step, form, inputs, tape, owners)
+                program = optimized(whole)
             around.refuse_changes()
             if _seeded(random["stream"], random_state()["stream"]):
                 raise TraceError("capture: core.seed is called in the step. Call it outside.")
@@ -296,6 +300,12 @@ class Captured:
         places.refuse_chained(program.places)
         places.refuse_others(program.places)
         around.compare_elements([place.read() for place in program.places])
+        for leaf in _leaves(program.result):
+            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
+                raise TraceError(
+                    "capture: expected that the step returns, reports and keeps arrays and text, "
+                    f"got a {type(leaf).__name__}, which would stay the same."
+                )
         first = program
         if final and self.fuse:
             began = time.perf_counter()
@@ -308,7 +318,9 @@ class Captured:
             )
         if final and self.remat is not None:
             program = self._rematerialized(program, self.remat)
-        made = Recording(program, places, around, [each.put for each in step.left], device)  # type: ignore[attr-defined]
+        put = [each.put for each in step.left]  # type: ignore[attr-defined]
+        apart = Apart(whole, pairs_in_order(whole, places.updated))
+        made = Recording(program, places, around, put, device, apart)
         made.first = first
         return made
 

@@ -67,9 +67,11 @@ class Live(Places):
         self._delivered: dict[int, tuple[Any, Any]] = {}  # gradient and its value, by parameter
         self._first: list[Any] | None = None  # whose gradients are replaced before others are read
         self._written: dict[int, Value] = {}  # of parameters, by id: what their arrays hold
+        self.updated: set[Value] = set()  # of parameters, in their places
         self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
         self.assigned: dict[int, set[str]] = {}  # the names of those that the step sets
         self._chained: list[tuple[str, Any]] = []
+        self._variables: list[tuple[str, dict[str, Any], str, Any]] = []  # attributes of links
 
     # ------------------------------------------------------------------ taking
 
@@ -99,8 +101,11 @@ class Live(Places):
             def put(array: Any) -> None:
                 own[name].array = array
 
-            own[name] = wrap(self._traced(path, value._array, lambda: own[name]._array, put=put))
-            if value.creator_node is not None:
+            array = self._traced(path, value._array, lambda: own[name]._array, put=put)
+            chained = value.creator_node is not None
+            own[name] = held = wrap(array, requires_grad=value.requires_grad and not chained)
+            self._variables.append((path, own, name, held))
+            if chained:
                 self._chained.append((path, self.found[-1]))
         elif is_array(value):
             put = partial(own.__setitem__, name)
@@ -227,6 +232,7 @@ class Live(Places):
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
+        self.updated |= {each.place.value for each in held}
         graded = [e.parameter for e in held if e.source and e.source._grad is not None]
         values = [value_of(tape, g) for _, g in gradients if g is not None]
         outputs = []
@@ -334,6 +340,11 @@ class Live(Places):
         if written:
             arrays = [p._array for p, _ in written]
             found.append(Left(writing([p for p, _ in written]), arrays))
+        for path, own, name, held in self._variables:
+            if held._grad is not None and own.get(name) is held:
+                raise TraceError(
+                    f"capture: {path}, a Variable, gets a gradient. Make it a Parameter."
+                )
         for path, each, before, kept in self.links.values():
             put = attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
             found += put.values()

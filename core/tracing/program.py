@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import BACKENDS, host
+from core.arrays.backend import BACKENDS
 from core.errors import TraceError
 from core.graph.variable import wrap
 from core.tracing.equation import Equation, Value, value_like
@@ -14,6 +14,7 @@ from core.tracing.group import Group
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.sequences import in_sequences
+from core.tracing.sharing import Apart, pairs_of
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
 from core.tracing.text import Writer, spec_text
 
@@ -50,12 +51,12 @@ class Program(Recorded):
             )
         for i, (array, value) in enumerate(zip(given, self.inputs, strict=True)):
             self._check(f"argument array {i}", array, value)
-        self._refuse_shared(given)
         for steps in self.steps:
             steps.refuse_others()
         read = [place.read() for place in self.places]
         for place, array in zip(self.places, read, strict=True):
             self._check(place.name, array, place.value)
+        self._refuse_shared(given)
         if self._run is None:
             self._run = compiled(in_sequences(self))
         results = self._run(*given, *read)
@@ -91,18 +92,13 @@ class Program(Recorded):
             )
 
     def _refuse_shared(self, given: list[Any]) -> None:
-        """Raise where a change of one argument in place would change another as well."""
-        backend = self.backend
-        shares: Any = lambda a, b: backend.memory(a) == backend.memory(b)  # noqa: E731
-        if backend is host():
-            shares = host().xp.shares_memory
-        for i in [target for target, _ in self.changes if not isinstance(target, Place)]:
-            for j, other in enumerate(given):
-                if j != i and shares(given[i], other):
-                    raise TraceError(
-                        f"{self.name}: expected argument array {i}, which is changed in place, to "
-                        f"have memory of its own, got that of argument array {j}. Copy one of them."
-                    )
+        """Raise where a change of one array would change another as well."""
+        shared = Apart(self, pairs_of(self)).shared(given) if self.changes else None
+        if shared is not None:
+            raise TraceError(
+                f"{self.name}: expected {shared[0]}, which is changed in place, to have memory of "
+                f"its own, got that of {shared[1]}. Copy one of them."
+            )
 
     def fused(self) -> Program:
         """The program with loops in the place of several equations, where its backend has such.

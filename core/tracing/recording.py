@@ -16,7 +16,7 @@ from core.arrays.backend import (
     random_state,
     set_random_state,
 )
-from core.errors import OutOfRange, TraceError
+from core.errors import OutOfRange
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.registry.configuration import current_state
@@ -27,6 +27,7 @@ from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.program import Program
 from core.tracing.sequences import in_sequences
+from core.tracing.sharing import Apart
 from core.tracing.staging import staged
 from core.tracing.structure import Leaf, builder
 
@@ -81,6 +82,7 @@ class Recording(Signature):
         around: Around,
         put: list[Callable[[Any], None]],
         device: Device,
+        apart: Apart,
     ) -> None:
         super().__init__(program.form)
         self.program = program
@@ -95,7 +97,9 @@ class Recording(Signature):
             (p, p._spec, p._source is None, p._source is None or p._source._grad is None)
             for p, *_ in places.held
         ]
+        self._own_parameters = {id(p) for p, *_ in places.held}
         self._arguments = places.arguments
+        self._apart = apart
         self._unmade = places.unmade
         owned = [vars(link) for _, link, _, _ in places.links.values()]
         self._owned = [(own, name, own[name]) for own in owned for name in own["_params"]]
@@ -159,19 +163,27 @@ class Recording(Signature):
             return False
         return True
 
-    def goes_on_into(self, variables: list[Any]) -> bool:
-        """Whether gradients of arguments go on into the graphs that these come from."""
-        graded = self._arguments is not None
-        return graded and any([x.creator_node is not None for x in variables])
-
-    def shared(self, given: Any) -> bool:
-        """Whether a change of one argument in place would change another as well."""
-        if self.program.changes:
-            try:
-                self.program._refuse_shared(given)
-            except TraceError:
-                return True
-        return False
+    def unfit(self, given: Any, variables: list[Any]) -> str | None:
+        """Why arguments are not what it takes them for: each by itself; None if they are."""
+        shared = self._apart.shared(given)
+        if shared is not None:
+            return (
+                f"capture: {shared[0]}, which is changed in place, and {shared[1]} share memory, "
+                "and a replay takes them for two arrays. Copy one of them."
+            )
+        graded = [x for x in variables if x.requires_grad] if self._arguments is not None else ()
+        if any([x.creator_node is not None for x in graded]):
+            return (
+                "capture: an argument comes from a graph, into which the gradients of the step go "
+                "on, and those of a replay would not. Compute it in the step, or give its array."
+            )
+        own = self._own_parameters
+        if graded and len({*map(id, graded), *own}) < len(graded) + len(own):
+            return (
+                "capture: a Variable is given twice, or a parameter of the step as an argument, "
+                "and a replay would give it one gradient of two. Give it once."
+            )
+        return None
 
     def replay(self, given: Any, arguments: Any) -> Any:
         """Run the program, and leave behind what the step leaves."""
