@@ -402,6 +402,10 @@ class Backend(Fallbacks, ABC):
         a += b
         return a
 
+    def records(self, backend: Backend) -> bool:
+        """Whether what is asked of it is recorded, for another to compute later."""
+        return False
+
     def owns(self, array: AnyArray) -> bool:
         """Whether an array's memory is its own, and may be written to; False where unknown.
 

@@ -155,8 +155,7 @@ class GradientWriter(Writer):
         fetch = "n{}.data" if kind == "raw" else "variable_of(n{})"
         if name in declared.names:
             if declared.variadic:
-                parts = [fetch.format(i) for i in range(self.arity)]
-                return "(" + ", ".join(parts) + ",)"
+                return f"({', '.join([fetch.format(i) for i in range(self.arity)])},)"
             i = declared.names.index(name)
             return fetch.format(i) if i < self.arity else "None"
         if name in declared.saved:

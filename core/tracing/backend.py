@@ -41,6 +41,10 @@ class TracingBackend(Backend):
             self.recorded.append(backend)
             self._kernels_changed()
 
+    def records(self, backend: Backend) -> bool:
+        """Whether the trace that is under way is of arrays of that backend."""
+        return tapes.under_way() and tapes.current().backend is backend
+
     def ops_xp(self, shape: tuple[int, ...]) -> Any:
         """The namespace, which remembers what operations on such arrays compute with."""
         return Namespace(of=shape)

@@ -67,10 +67,13 @@ class WalkerAlias:
         """Draws in an int32 array of `shape`, where this sampler is."""
         given: Any = shape
         shape = (given.__index__(),) if is_whole(given) else tuple(given)
-        xp, random = self._device.xp, self._device.backend.random
+        device = backend.current_device()
+        if not device.backend.records(self._device.backend):  # as where a step is captured
+            device = self._device
+        xp, random = device.xp, device.backend.random
         keep, owner, alias = self._tables
         count = (math.prod(shape),)
-        place = random.uniform(count, "float64", 0.0, self._size, device=self._device)
+        place = random.uniform(count, "float64", 0.0, self._size, device=device)
         share = xp.astype(place, xp.int32)
         kept = xp.take(keep, share, axis=0) >= place - xp.astype(share, place.dtype)
         picked = xp.where(kept, xp.take(owner, share, axis=0), xp.take(alias, share, axis=0))

@@ -59,8 +59,7 @@ class _Quotation(ast.NodeTransformer):
 
     def value(self, node: ast.expr) -> Any:
         """What it comes to."""
-        code = compile(ast.Expression(node), "<rule>", "eval")
-        return eval(code, self._values)
+        return eval(compile(ast.Expression(node), "<rule>", "eval"), self._values)
 
     def visit(self, node: ast.AST) -> Any:
         """The node as it is quoted."""
