@@ -84,6 +84,9 @@ def parse_arguments():
     parser.add_argument("--out", default="result", help="directory of the results")
     parser.add_argument("--resume", action="store_true", help="go on from the newest in --out")
     parser.add_argument("--backend", default="numpy", help="numpy, or cuda for a GPU")
+    parser.add_argument(
+        "--capture", action="store_true", help="record a step once, and replay it in loops"
+    )
     parser.add_argument("--write", type=int, default=400, help="characters to write in the end")
     parser.add_argument("--seed", type=int, default=0, help="fixes weights, order and dropout")
     parser.add_argument(
@@ -101,14 +104,17 @@ def make_trainer(model, texts, arguments):
     device = core.get_device(arguments.backend)
     optimizer = optimizers.AdamW(alpha=2e-3, weight_decay_rate=1e-4).setup(model)
     optimizer.add_hook(core.optimizer_hooks.GradientClipping(1.0))
+    capture = core.capture(fuse=True) if arguments.capture else False
     updater = training.updaters.StandardUpdater(
-        batches, optimizer, device=device, loss_func=model.loss
+        batches, optimizer, device=device, loss_func=model.loss, capture=capture
     )
     trainer = training.Trainer(updater, (arguments.iterations, "iteration"), arguments.out)
 
     decay = ("alpha", (2e-3, 1e-4), (arguments.iterations // 5, arguments.iterations))
     trainer.extend(extensions.LinearShift(*decay))
-    evaluator = extensions.Evaluator(held_out, model, device=device, eval_func=model.loss)
+    evaluator = extensions.Evaluator(
+        held_out, model, device=device, eval_func=model.loss, capture=capture
+    )
     trainer.extend(evaluator, trigger=every)
     trainer.extend(extensions.LogReport(trigger=every))
     trainer.extend(
