@@ -18,7 +18,7 @@ from core.tracing.group import Group
 from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
-from core.tracing.passes import optimized
+from core.tracing.passes import optimized, with_early_checks
 from core.tracing.places import roots
 from core.tracing.program import Program
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
@@ -289,7 +289,7 @@ class Captured:
                 deeper = [*around.links, *around.parameters]
                 owners = [*roots(self.function), *deeper]
                 whole = recorded(step, form, inputs, tape, owners)
-                program = optimized(whole)
+                program = with_early_checks(optimized(whole))
             around.refuse_changes()
             if _seeded(random["stream"], random_state()["stream"]):
                 raise TraceError("capture: core.seed is called in the step. Call it outside.")

@@ -11,6 +11,7 @@ from typing import Any
 from core.arrays.backend import host
 from core.tracing.equation import Equation, Value, mapped
 from core.tracing.inference import quiet
+from core.tracing.lifetimes import keeps
 from core.tracing.program import Program
 from core.tracing.text import Writer, numpys
 
@@ -93,6 +94,34 @@ def merged(program: Program) -> Program:
         outputs=tuple([same.get(value, value) for value in program.outputs]),
         changes=tuple([(target, same.get(value, value)) for target, value in program.changes]),
     )
+
+
+def with_early_checks(program: Program) -> Program:
+    """Checks before the first equation that changes arrays from outside, where they can be.
+
+    So labels out of range, of whatever is computed after an update, leave all as it was.
+    """
+    equations = list(program.equations)
+    first = next((i for i, e in enumerate(equations) if keeps(e)), len(equations))
+    before, after = equations[:first], equations[first:]
+    makers = {value: equation for equation in after for value in equation.outputs}
+
+    def needs(check: Equation) -> set[Equation]:
+        """A check, with all of `after` that it follows from; nothing if that draws or changes."""
+        found, left = {check}, [check]
+        while left:
+            for maker in {makers[value] for value in left.pop().inputs if value in makers} - found:
+                if maker.call.acts:
+                    return set()
+                found.add(maker)
+                left.append(maker)
+        return found
+
+    checks = [e for e in after if e.call.name == "check_within"]
+    early = set[Equation]().union(*map(needs, checks))
+    moved = [e for e in after if e in early]
+    left = [e for e in after if e not in early]
+    return program.changed(equations=(*before, *moved, *left))
 
 
 def _told_apart(x: Any) -> str:

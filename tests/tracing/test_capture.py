@@ -745,6 +745,26 @@ def test_an_exception_in_a_replay_changes_nothing():
     assert run.state() == other.state()
 
 
+@pytest.mark.parametrize("fuse", [False, True])
+def test_labels_that_are_read_after_an_update_are_looked_at_before_it(fuse):
+    m, o, update = trained(mlp, optimizers.Adam, lambda m, x, t: reported(m, x, t))()
+
+    def step(x, t, later):
+        update(x, t)
+        return F.softmax_cross_entropy(m(x), F.reshape(later, (-1,)))
+
+    captured = core.capture(step, fuse=fuse)
+    for _ in range(3):
+        captured(X, T, T[:, None])
+    before = without_gradients(state_of(m, o))
+    with pytest.raises(core.errors.OutOfRange):
+        captured(X, T, T[:, None] + 5)
+    assert without_gradients(state_of(m, o)) == before
+    captured(X, T, T[:, None])
+    assert captured.reasons == []
+    assert captured.replayed == 3
+
+
 def test_capture_in_capture_and_in_trace():
     inner = core.capture(lambda x: F.tanh(x).array)
     outer = core.capture(lambda x: inner(x) * 2)
