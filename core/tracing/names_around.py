@@ -39,9 +39,11 @@ class Around:
         reached = Reached(function)
         self._arrays, self._names = reached.arrays, reached.names
         self.links, self.parameters = reached.links, reached.parameters
-        self._containers = reached.containers
+        self._containers, self._caches = reached.containers, reached.caches
         self._held = [each.read() for each in self._names]
+        self._missing = [each.is_missing() for each in self._names]
         self._copies = [x.copy() for _, x in self._containers]
+        self._attributes = [(label, own, set(own)) for label, own in reached.attributes()]
         self._told = self._tell()
         self._elements: list[tuple[Any, bytes]] = []
         self._same = self._comparison()
@@ -100,8 +102,10 @@ class Around:
     def kept(self) -> Iterator[None]:
         """A context in which arrays that have names cannot be changed in place.
 
-        Raises TraceError where one would be: a replay would not do it.
+        Raises TraceError where one would be: a replay would not do it. Functions that keep what
+        they have given forget it, if that was traced.
         """
+        known = [cache.cache_info().misses for cache in self._caches]
         arrays = {id(x): x for x in self._arrays_of_host()}.values()
         for x in arrays:
             x.flags.writeable = False
@@ -124,6 +128,9 @@ class Around:
                 "be by a replay. Give it as an argument, or make it an attribute of a link."
             ) from error
         finally:
+            for cache, misses in zip(self._caches, known, strict=True):
+                if cache.cache_info().misses != misses:
+                    cache.cache_clear()
             for x in sorted(arrays, key=lambda x: x.base is not None):  # views last
                 x.flags.writeable = True
 
@@ -155,18 +162,27 @@ class Around:
     def refuse_changes(self) -> None:
         """Raise TraceError where the recording has changed what a name stands for."""
         labels = [each.label for each in self._names] + [label for label, _ in self._containers]
-        for label, now, before in zip(labels, self._tell(), self._told, strict=True):
-            if now != before:
-                raise TraceError(
-                    f"capture: {label}, outside of the step, is changed by it, and would not "
-                    "be by a replay. Change it elsewhere; arrays may be attributes of links."
-                )
+        pairs = zip(self._tell(), self._told, strict=True)
+        found = [label for label, (now, told) in zip(labels, pairs, strict=True) if now != told]
+        found += [
+            f"{label}.{x}" for label, own, names in self._attributes for x in own.keys() - names
+        ]
+        if found:
+            raise TraceError(
+                f"capture: {found[0]}, outside of the step, is changed by it, and would not "
+                "be by a replay. Change it elsewhere; arrays may be attributes of links."
+            )
 
     def restore(self) -> None:
         """Let all names stand for what they stood for before the recording."""
-        for name, x in zip(self._names, self._held, strict=True):
-            if name.read() is not x:
+        for name, x, missing in zip(self._names, self._held, self._missing, strict=True):
+            if missing:
+                name.remove()
+            elif name.read() is not x:
                 name.write(x)
+        for _, own, names in self._attributes:
+            for new in own.keys() - names:
+                del own[new]
         for (_, x), copy in zip(self._containers, self._copies, strict=True):
             if _told_parts(x) != _told_parts(copy):
                 x.clear()

@@ -46,12 +46,25 @@ class Name(NamedTuple):
         except ValueError:  # a cell that is not filled yet
             return None
 
+    def is_missing(self) -> bool:
+        """Whether it stands for nothing, not even for None."""
+        if type(self.where) is dict:
+            return self.key not in self.where
+        return not hasattr(self.where, self.key)
+
     def write(self, x: Any) -> None:
         """Let it stand for something."""
         if type(self.where) is dict:
             self.where[self.key] = x
         else:
             setattr(self.where, self.key, x)
+
+    def remove(self) -> None:
+        """Let it stand for nothing."""
+        if type(self.where) is dict:
+            self.where.pop(self.key, None)
+        elif not self.is_missing():
+            delattr(self.where, self.key)
 
 
 class Reached:
@@ -68,6 +81,7 @@ class Reached:
         self.arrays: list[tuple[str, Any]] = []
         self.links: list[Link] = []
         self.parameters: list[Parameter] = []  # of no link that is named
+        self.caches: list[Any] = []  # of functions that keep what they have given
         self._count = 0
         self._kept: list[Any] = []  # for what is known by its id must not go
         self._seen: set[Any] = set()
@@ -81,6 +95,12 @@ class Reached:
             for path, link in () if owner is None else owner.namedlinks():
                 self._reach(path, link)
         self._follow()
+
+    def attributes(self) -> list[tuple[str, dict[str, Any]]]:
+        """Those of objects and modules, but for links and optimizers."""
+        others = [each for each in self._owners if not isinstance(each[1], (Link, Optimizer))]
+        found = [(label, getattr(owner, "__dict__", None)) for label, owner in others]
+        return [(label, names) for label, names in found if type(names) is dict]
 
     def _follow(self) -> None:
         looked: tuple[int, int] | None = None
@@ -162,9 +182,7 @@ class Reached:
         """Its attributes; what they stand for is compared by the recording."""
         self.links.append(link)
         own = _is_own_module(sys.modules.get(type(link).__module__))
-        forward = getattr(type(link), "forward", None)
-        if isinstance(forward, FunctionType):
-            self._reach(label, forward)
+        self._method(link, "forward")
         for name, x in vars(link).items():
             if name in link._params or name in link._persistent or is_array(x):
                 continue
@@ -178,10 +196,20 @@ class Reached:
             if not isinstance(x, Optimizer):
                 self._reach(type(x).__name__, getattr(x, key, None))
         for key in _IMPLICIT:
-            function = _common(type(x), key)
-            if isinstance(function, FunctionType):
-                self._reach(key, function)
+            self._method(x, key)
+        if hasattr(x, "cache_clear"):
+            self.caches.append(x)
         self._owners.append((type(x).__name__, x))
+
+    def _method(self, x: Any, name: str) -> None:
+        """A function of a class, which may have another one later."""
+        function, cls = _common(type(x), name), type(x)
+        if not isinstance(function, FunctionType):
+            return
+        self._reach(name, function)
+        if _is_own_module(sys.modules.get(cls.__module__)) and (id(cls), name) not in self._seen:
+            self._seen.add((id(cls), name))
+            self._name(f"{cls.__name__}.{name}", cls, name)
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
         if (id(owner), name) in self._seen:
@@ -189,16 +217,20 @@ class Reached:
         self._seen.add((id(owner), name))
         own = getattr(owner, "__dict__", {})
         common = _common(owner if isinstance(owner, type) else type(owner), name)
-        inner = getattr(common, "fget", getattr(common, "__func__", common))
+        inner = common
+        for key in ("fget", "__func__", "func"):  # of a property, a method, a cached property
+            inner = getattr(inner, key, inner)
         if isinstance(owner, Optimizer):  # its rates
             if type(getattr(owner, name, None)) in PLAIN[:-1]:
                 self.names.append(Name(f"{type(owner).__name__}.{name}", owner, name))
         elif isinstance(owner, Link) and name in own:
             return
-        elif isinstance(inner, FunctionType) and name not in (
+        elif (isinstance(inner, FunctionType) or hasattr(inner, "cache_clear")) and name not in (
             () if isinstance(owner, type) else own
         ):
             self._reach(name, inner)
+            if common is inner and not isinstance(owner, type):
+                self._method(owner, name)
         elif name in own or (common is not _NOTHING and _is_value(common)):
             self._name(f"{label}.{name}", owner, name)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
 
 X = np.ones(3, "f")
 
@@ -40,6 +41,12 @@ class Common:
 
     rate = 2.0
     rates = (2.0,)
+
+    def found(self):
+        return 2.0
+
+    def __float__(self):
+        return 2.0
 
 
 def rate_of(x):
@@ -103,6 +110,16 @@ HELD = {  # what is held, how a step reads it, how it changes
         lambda: type("Own", (Common,), {"rates": [2.0]})(),
         lambda h: h.rates[0],
         lambda h: put([0], 3.0)(h.rates),
+    ),
+    "a method": (
+        lambda: type("Own", (Common,), {})(),
+        lambda h: h.found(),
+        lambda h: setattr(type(h), "found", lambda self: 3.0),
+    ),
+    "a method without a name": (
+        lambda: type("Own", (Common,), {})(),
+        float,
+        lambda h: setattr(type(h), "__float__", lambda self: 3.0),
     ),
     "a module": (lambda: settings_of_a_module(), lambda h: h.rate, setting()),
     "a function of a list": (
@@ -202,3 +219,85 @@ def test_an_object_in_a_list_that_the_step_changes_is_as_it_was():
     refused(step, "outside of the step, is changed by it")
     assert held[0].rate == 5.0
     assert held[0].rates == [[2.0, 1.0, 1.0, 1.0]]
+
+
+class Keeping:
+    """Methods and properties that keep what they have given."""
+
+    @functools.lru_cache  # noqa: B019
+    def table(self, n):
+        return F.tanh(np.ones((n, n), "f"))
+
+    @functools.cached_property
+    def scale(self):
+        return F.tanh(np.ones((), "f"))
+
+
+class KeepingLink(core.Chain):
+    table = Keeping.table
+
+    def forward(self, x):
+        return F.matmul(self.table(len(x)), x)
+
+
+@functools.cache
+def table(n):
+    return F.tanh(np.ones((n, n), "f"))
+
+
+def with_a_method():
+    held = Keeping()
+    return lambda x: F.matmul(held.table(len(x)), x), held.table
+
+
+def with_a_function():
+    table.cache_clear()
+    return lambda x: F.matmul(table(len(x)), x), table
+
+
+def with_a_link():
+    link = KeepingLink()
+    return lambda x: link(x), link.table
+
+
+@pytest.mark.parametrize("made", [with_a_method, with_a_function, with_a_link])
+def test_functions_that_keep_what_they_give_keep_no_traced_arrays(made):
+    step, kept = made()
+    captured = core.capture(step)
+    for i in range(9):
+        x = np.ones((3 + i % 3, 2), "f")
+        expected = np.tanh(np.ones((len(x), len(x)), "f")) @ x
+        np.testing.assert_allclose(captured(x).array, expected, rtol=1e-6)
+        assert type(kept(len(x)).array) is np.ndarray
+    assert captured.replayed == 8
+
+
+def test_a_property_that_is_kept_is_as_it_was():
+    held = Keeping()
+
+    def step(x):
+        return x * 2 if len(x) == 3 else (x * held.scale).array
+
+    captured = core.capture(step)
+    captured(X)
+    with pytest.warns(UserWarning, match="Keeping.scale, outside of the step, is changed by it"):
+        for _ in range(3):
+            captured(np.ones(4, "f"))
+    assert type(held.scale.array) is np.ndarray
+
+
+def test_an_attribute_that_was_missing_is_missing_after_a_recording():
+    held = SimpleNamespace()
+    seen = []
+
+    def step(x):
+        seen.append(hasattr(held, "last"))
+        held.last = F.tanh(x).array
+        return held.last
+
+    captured = core.capture(lambda x: step(x) if len(x) == 4 else x)
+    captured(X)
+    with pytest.warns(UserWarning, match="outside of the step, is changed by it"):
+        captured(np.ones(4, "f"))
+    assert seen == [False]
+    assert type(held.last) is np.ndarray
