@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import BACKENDS, Backend, Device, current, using
+from core.arrays.backend import BACKENDS, Backend, Device, current, host, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
@@ -82,8 +82,16 @@ def unabridged(
 def home(who: str, arrays: list[Any], owners: list[Any]) -> tuple[Backend, Device]:
     """The backend and the device of all arrays, which they have to share.
 
-    Where there are none, that of the first parameter of the owners, else of new arrays.
+    Where there are none, that of the first parameter of the owners, else of new arrays. Arrays with
+    operations of their own, as NumPy's matrices and masked arrays, are refused.
     """
+    plain: Any = host().array_type
+    for array in arrays:
+        if isinstance(array, plain) and array.__array_priority__ > 0:
+            raise TraceError(
+                f"{who}: expected plain arrays, got a {type(array).__name__}, which has operations "
+                "of its own. Call numpy.asarray on it first."
+            )
     links = [each if isinstance(each, Link) else each.target for each in owners]
     params = (p for link in links if link is not None for p in link.params(include_uninit=False))
     arrays = arrays or [p.array for p in params][:1]

@@ -1137,6 +1137,21 @@ def test_parameters_that_are_frozen_in_a_step():
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("make", [np.asmatrix, lambda x: np.ma.masked_array(x, x > 0)])
+def test_arrays_with_operations_of_their_own_are_left_to_eager(make):
+    x = make(X[:3, :3])
+    captured = core.capture(lambda x: x * x)
+    with pytest.warns(UserWarning, match="expected plain arrays, got a"):
+        for _ in range(3):
+            assert repr(captured(x)) == repr(x * x)
+    with pytest.raises(core.errors.TraceError, match="which has operations of its own"):
+        core.trace(lambda x: x * x, x)
+    for _ in range(3):
+        assert captured(X[:3, :3]).tobytes() == (X[:3, :3] ** 2).tobytes()
+    assert captured.replayed == 3
+
+
 def test_arguments_that_share_memory():
     def step(x, y):
         x += 1
