@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from core.arrays.backend import host, random_state, set_random_state
@@ -136,8 +137,30 @@ class Captured:
         if kept is not None:
             kept.append(self)
 
+    def __get__(self, owner: Any, cls: type | None = None) -> Captured:
+        """The capture of a method that it decorates: each object has recordings of its own.
+
+        It stays with the object, for it lives as long.
+        """
+        if owner is None or not isinstance(self.function, FunctionType):
+            return self
+        own, name = getattr(owner, "__dict__", None), self.function.__name__
+        if own is None:
+            raise TypeError(
+                f"capture: expected that a {type(owner).__name__} has a dict, to keep recordings "
+                f"of {name}. Call core.capture on its method, and keep what that gives."
+            )
+        found = own.get(f"_captured_{name}")
+        if found is None or found.function.__self__ is not owner:  # that of which it is a copy
+            function = MethodType(self.function, owner)
+            found = own[f"_captured_{name}"] = Captured(function, self.fuse, self.remat)
+        return found  # type: ignore[no-any-return]
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A decorated function goes by its name, as functions do; another is captured anew."""
+        owner = getattr(self.function, "__self__", None)
+        if isinstance(getattr(type(owner), self.name, None), Captured):
+            return getattr, (owner, self.name)
         known: Any = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):

@@ -199,7 +199,8 @@ class Reached:
             self._method(x, key)
         if hasattr(x, "cache_clear"):
             self.caches.append(x)
-        self._owners.append((type(x).__name__, x))
+        if type(x).__name__ != "Captured":  # whose attributes are not the step's
+            self._owners.append((type(x).__name__, x))
 
     def _method(self, x: Any, name: str) -> None:
         """A function of a class, which may have another one later."""

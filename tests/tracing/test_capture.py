@@ -1,5 +1,7 @@
 """core.capture: replays have eager's bits, whatever the step does, and whatever is done to it."""
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -852,6 +854,64 @@ def test_attributes_of_the_object_whose_method_is_captured():
         trainer.factor = factor
         assert step(X) == trainer.step(X)
     assert len(step.programs) == 2
+
+
+class Trained(core.Chain):
+    """A link with a step of its own."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.below = L.Linear(6, 3)
+        self.calls = 2.0
+
+    @core.capture
+    def step(self, x, t):
+        loss = F.softmax_cross_entropy(self.below(x), t) * self.calls
+        self.cleargrads()
+        loss.backward()
+        for parameter in self.params():
+            parameter.array[...] -= 0.1 * parameter.grad
+        return loss
+
+    @core.capture
+    @staticmethod
+    def doubled(x):
+        return x * 2
+
+
+def test_a_method_that_is_decorated():
+    def trained(link, step):
+        return [step(link, X, T).array.tobytes() for _ in range(4)]
+
+    core.seed(0)
+    model = Trained()
+    assert model.doubled(X).tobytes() == (X * 2).tobytes()
+    copies = model, model.copy("copy"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))
+    expected = trained(model.copy("copy"), Trained.step.function)
+    for link in copies:
+        assert trained(link, lambda link, *args: link.step(*args)) == expected
+        assert link.step.function.__self__ is link
+        assert link.step.replayed == 3
+        trained(link, Trained.step.function)
+    again = [copy.copy(model), model.copy("copy"), copy.deepcopy(model)]
+    again.append(pickle.loads(pickle.dumps(model)))
+    for link in again:  # of one that has recordings
+        assert link.step.function.__self__ is link
+        assert link.step.calls == 0
+    assert model.step.calls == 4
+
+
+def test_an_object_that_cannot_keep_recordings():
+    class Slotted:
+        __slots__ = ()
+
+        @core.capture
+        def step(self, x):
+            return x
+
+    with pytest.raises(TypeError, match="expected that a Slotted has a dict, to keep recordings"):
+        Slotted().step(X)
 
 
 def test_arrays_from_outside_are_read_anew():
