@@ -93,9 +93,12 @@ def counting(optimizer: Any, more: dict[str, int]) -> Callable[[Any], None]:
 
 
 def writing(parameters: list[Any]) -> Callable[[Any], None]:
-    """What writes parameters."""
+    """What writes parameters, all at once: one may get what another one has."""
 
     def put(arrays: Any) -> None:
+        backend = parameters[0].backend
+        own = {backend.memory(parameter._array) for parameter in parameters}
+        arrays = [backend.copy(x) if backend.memory(x) in own else x for x in arrays]
         for parameter, array in zip(parameters, arrays, strict=True):
             copyto(parameter, array)
             parameter.version += 1

@@ -1197,6 +1197,30 @@ def test_parameters_that_are_frozen_in_a_step():
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
 
 
+@pytest.mark.parametrize("fuse", [False, True])
+def test_parameters_that_change_places(fuse):
+    def made():
+        links = [L.Linear(6, 6, initialW=k) for k in range(3)]
+
+        def step(x):
+            y = sum([link(x).array * k for k, link in enumerate(links)])
+            arrays = [link.W.array for link in links]
+            for k, link in enumerate(links):
+                link.W.array = arrays[k - 1]
+            return y
+
+        return links, step
+
+    with core.no_backprop_mode():
+        (links, step), (others, captured) = made(), made()
+        captured = core.capture(captured, fuse=fuse)
+        for i in range(5):
+            np.testing.assert_allclose(captured(X * i), step(X * i), rtol=1e-6 if fuse else 0)
+            for one, other in zip(links, others, strict=True):
+                assert one.W.array.tobytes() == other.W.array.tobytes()
+    assert captured.replayed == 4
+
+
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("make", [np.asmatrix, lambda x: np.ma.masked_array(x, x > 0)])
 def test_arrays_with_operations_of_their_own_are_left_to_eager(make):
