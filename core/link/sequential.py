@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from core.errors import nearest
@@ -179,23 +180,25 @@ class Sequential(ChainList):
         return Sequential(*(layer for one in rounds for layer in one))
 
     def serialize(self, serializer: Any) -> None:
-        """Save or load the links under their numbers."""
-        numbers = self._numbers_of_chainer()
-        if numbers != sorted(numbers):
-            serializer.caution(
-                "the links of a Sequential are numbered in order here; in Chainer their numbers "
-                f"are {', '.join(map(str, numbers))}. Load what it has saved link by link, each "
-                "with the path of its number there."
-            )
+        """Save or load the links under their numbers; where Chainer's are others, state which."""
+        own, chainers = self._numbers()
+        if chainers != sorted(chainers):
+            serializer.statement("numbers", _listed(own), partial(_misfit, own))
+            if own != chainers:
+                serializer.caution(
+                    "the links of a Sequential are numbered in order here; in Chainer their "
+                    f"numbers are {_listed(chainers)}. Load what it has saved link by link, each "
+                    "with the path of its number there."
+                )
         super().serialize(serializer)
 
-    def _numbers_of_chainer(self) -> list[int]:
-        """Which numbers files of Chainer have for the links, if those here are in order."""
+    def _numbers(self) -> tuple[list[int], list[int]]:
+        """Which numbers the links have, in the order of the layers, and which in Chainer."""
         places = {id(x): i for i, x in reversed([*enumerate(self._layers)]) if isinstance(x, Link)}
-        if [*sorted(places, key=places.__getitem__)] != [*map(id, self._children)]:
-            return []
+        children = [*map(id, self._children)]
+        own = [children.index(link) for link in sorted(places, key=places.__getitem__)]
         ahead, count = 1 + min(places.values(), default=0), len(places)
-        return [*range(min(ahead, count)), *range(count - 1, ahead - 1, -1)]
+        return own, [*range(min(ahead, count)), *range(count - 1, ahead - 1, -1)]
 
     def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
         for layer in self._layers:
@@ -210,6 +213,21 @@ class Sequential(ChainList):
         self._children = list(copies.values())
         self._layers = [copies.get(id(layer), layer) for layer in self._layers]
         self._number()
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _misfit(own: list[int], stored: str) -> str:
+    """What keeps links from being loaded that were saved under other numbers."""
+    if stored == _listed(own):
+        return ""
+    return (
+        f"its links were saved with the numbers {stored}, and have {_listed(own)} here, since one "
+        "program follows Chainer's order and the other does not. Load link by link, each with the "
+        "path of its number in the file"
+    )
 
 
 def _type_name(layer: Any) -> str:

@@ -32,7 +32,7 @@ class DictionarySerializer(Serializer):
         self.path = path
 
     def __getitem__(self, key: str) -> DictionarySerializer:
-        return DictionarySerializer(self.target, f"{self.path}{key.strip('/')}/")
+        return type(self)(self.target, f"{self.path}{key.strip('/')}/")
 
     def __call__(self, key: str, value: Any) -> Any:
         """Store `value` under `key`, and return it."""
@@ -42,6 +42,19 @@ class DictionarySerializer(Serializer):
     def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
         """Store the text as its bytes, which every kind of file holds."""
         self(key, as_bytes(text))
+
+
+class _Values(DictionarySerializer):
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
+        """Not stored: it is for those who load the file here."""
+
+
+def values_of(who: str, obj: Serializable) -> dict[str, Any]:
+    """Return all that `obj` saves, by name, but for statements: what other libraries take."""
+    check_serializable(who, obj)
+    saved = _Values()
+    saved.save(obj)
+    return saved.target
 
 
 def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:

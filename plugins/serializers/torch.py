@@ -11,7 +11,7 @@ import numpy as np
 from core import Link, Parameter
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.dictionary import check_serializable, entries_of
+from plugins.serializers.dictionary import check_serializable, values_of
 from plugins.serializers.entries import Array, File, contents, is_none
 from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.safetensors_file import TensorEntries
@@ -147,7 +147,7 @@ class _Matching:
         self._label, self._called = label, called
         self._tensors = tensors
         self._place = {name: i for i, name in enumerate(tensors)}
-        self._entries = entries_of("load_torch", model)
+        self._entries = values_of("load_torch", model)
         self._units = units_of(model, self._entries, set(tensors))
         self._tied = tied(model, self._entries)
 

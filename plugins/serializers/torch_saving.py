@@ -9,7 +9,7 @@ from core import Link
 from core.errors import CheckpointError
 from core.errors.kinds import checked
 from plugins.serializers.atomic import replacing
-from plugins.serializers.dictionary import check_serializable, entries_of
+from plugins.serializers.dictionary import check_serializable, values_of
 from plugins.serializers.entries import Array, File, is_none
 from plugins.serializers.safetensors_file import to_bytes
 from plugins.serializers.torch import Mapped, Matches, Row, renamed
@@ -72,7 +72,7 @@ def _complete(model: Link) -> dict[str, Array]:
                 f"save_torch: expected parameters with values, got {path} without. Call the model "
                 "once before."
             )
-    return {name: a for name, a in entries_of("save_torch", model).items() if not is_none(a)}
+    return {name: a for name, a in values_of("save_torch", model).items() if not is_none(a)}
 
 
 def _tensors(

@@ -160,7 +160,38 @@ NUMBERS = {  # of the links (L) between functions (F), as Chainer 7.8.1 writes t
 @pytest.mark.parametrize("layers", NUMBERS)
 def test_the_numbers_of_links_are_those_that_chainer_gives_them(layers):
     model = core.Sequential(*[F.relu if c == "F" else L.Linear(1, 1) for c in layers])
-    assert model._numbers_of_chainer() == NUMBERS[layers]
+    count = len(NUMBERS[layers])
+    assert model._numbers() == ([*range(count)], NUMBERS[layers])
+
+
+class Numbered(core.Sequential):
+    """One that numbers its links as Chainer does, as with the distribution `plugrad-chainer`."""
+
+    @staticmethod
+    def _numbered(layers, is_link):
+        first, *others = layers
+        return [first, *others[::-1]]
+
+
+@pytest.mark.parametrize("ending", LOAD)
+def test_links_are_not_loaded_under_numbers_of_another_order(ending, tmp_path):
+    save, load = {"npz": save_npz, "h5": save_hdf5}[ending], LOAD[ending]
+    kinds = {kind: tmp_path / f"{kind.__name__}.{ending}" for kind in (core.Sequential, Numbered)}
+    made = {kind: kind(*[L.Linear(2, 2) for _ in range(4)]) for kind in kinds}
+    for kind, path in kinds.items():
+        save(path, made[kind])
+        again = kind(*[L.Linear(2, 2) for _ in range(4)])
+        load(path, again)
+        for one, other in zip(made[kind], again, strict=True):
+            np.testing.assert_array_equal(one.W.array, other.W.array)
+    for kind, path in zip(kinds, reversed(kinds.values()), strict=True):
+        before = [link.W.array.copy() for link in made[kind]]
+        with pytest.raises(CheckpointError, match="numbers: .*0, [31], 2, [13].*Load link by link"):
+            load(path, made[kind])
+        for one, other in zip(before, made[kind], strict=True):
+            np.testing.assert_array_equal(one, other.W.array)
+    load(kinds[Numbered], made[core.Sequential][1], path="3/")
+    np.testing.assert_array_equal(made[core.Sequential][1].W.array, made[Numbered][1].W.array)
 
 
 @pytest.mark.parametrize("ending", LOAD)

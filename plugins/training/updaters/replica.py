@@ -16,7 +16,7 @@ from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.registry.threads import num_threads, set_threads
 from plugins.processes.worker import WorkerError
-from plugins.serializers.dictionary import DictionarySerializer
+from plugins.serializers.dictionary import values_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.calling import call_with
 
@@ -150,9 +150,8 @@ class Replica:
             backend.set_random_state(state)
 
     def _serialize_rest_of_model(self, serializer: AbstractSerializer) -> None:
-        whole, parameters = DictionarySerializer(), {p for p, _ in self._model.namedparams()}
-        whole.save(self._model)
-        rest = {k: v for k, v in whole.target.items() if f"/{k}" not in parameters}
+        whole, parameters = values_of("state", self._model), dict(self._model.namedparams())
+        rest = {k: v for k, v in whole.items() if f"/{k}" not in parameters}
         loaded = {key: serializer(key, value) for key, value in rest.items()}
         if isinstance(serializer, NpzDeserializer):
             NpzDeserializer(loaded, strict=False).load(self._model)
