@@ -94,6 +94,23 @@ def test_arithmetic_has_the_bits_of_single_operations(data):
             assert found.tobytes() == again.tobytes()
 
 
+def test_zeros_and_what_is_no_number_have_numpys_bits():
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -1.5], "f")
+    x, y = (np.resize(each, (20, 343)) for each in (special, np.repeat(special, 7)))
+
+    def function(x, y):
+        made = [np.maximum(x, y), np.minimum(x, y), np.maximum(x, 0), np.minimum(0, x)]
+        made += [np.clip(x, 0, 1), np.clip(x, -1, 0), np.sign(x), np.abs(x), np.where(x > y, x, y)]
+        return [each * 1 for each in made]
+
+    fused = core.trace(function, x, y).fused()
+    assert len(loops(fused)) == 1
+    for found, expected in zip(fused(x, y), function(x, y), strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
 FUNCTIONS = {
     "exp": [(-110, 90), (-1e-3, 1e-3)],
     "expm1": [(-110, 88), (-1e-3, 1e-3)],

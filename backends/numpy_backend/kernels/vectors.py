@@ -360,8 +360,8 @@ FUNCTIONS: dict[str, Function] = {
     "square": lambda a: a * a,
     "reciprocal": lambda a: a.full(1) / a,
     "sqrt": lambda a: a.called("sqrt"),
-    "maximum": larger,
-    "minimum": smaller,
+    "maximum": lambda a, b: larger(b, a),  # of zeros NumPy takes the second one
+    "minimum": lambda a, b: smaller(b, a),
     "lt": lambda a, b: a.compared("<", b),
     "le": lambda a, b: a.compared("<=", b),
     "gt": lambda a, b: a.compared(">", b),
