@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial, update_wrapper
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
@@ -26,7 +26,7 @@ from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayabl
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.sharing import Apart, pairs_in_order
-from core.tracing.structure import Leaf, flattened
+from core.tracing.structure import Leaf, flattened, leaves
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import home, recorded
 
@@ -218,7 +218,7 @@ class Captured:
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
         if any([x.requires_grad and x._grad is not None for x in variables]):
             return None  # a gradient that is to be added to
-        for leaf in _leaves(form):
+        for leaf in leaves(form):
             if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
                 self._tell(
                     "capture: expected arguments of arrays, numbers and text, got a "
@@ -323,12 +323,6 @@ class Captured:
         places.refuse_chained(program.places)
         places.refuse_others(program.places)
         around.compare_elements([place.read() for place in program.places])
-        for leaf in _leaves(program.result):
-            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
-                raise TraceError(
-                    "capture: expected that the step returns, reports and keeps arrays and text, "
-                    f"got a {type(leaf).__name__}, which would stay the same."
-                )
         first = program
         if final and self.fuse:
             began = time.perf_counter()
@@ -419,16 +413,3 @@ def _seeded(before: Any, after: Any) -> bool:
     if before is None or after is None:
         return before is not after
     return bool(before["seed"] != after["seed"] or before["draws"] > after["draws"])
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, Leaf):
-        yield tree
-    elif isinstance(tree, dict):
-        for part in tree.values():
-            yield from _leaves(part)
-    elif isinstance(tree, (tuple, list)):
-        for part in tree:
-            yield from _leaves(part)
-    else:
-        yield tree

@@ -29,7 +29,7 @@ from core.tracing.program import Program
 from core.tracing.sequences import in_sequences
 from core.tracing.sharing import Apart
 from core.tracing.staging import staged
-from core.tracing.structure import Leaf, builder
+from core.tracing.structure import Leaf, builder, leaves
 
 PLAIN_LEAVES = PLAIN
 _kernels = [0]
@@ -92,7 +92,7 @@ class Recording(Signature):
         self._built = builder(program.result)
         self._put = put
         self._kernels = _kernels[0]
-        self._plain = all([isinstance(leaf, Leaf) for leaf in _flat(program.form)])
+        self._plain = all([isinstance(leaf, Leaf) for leaf in leaves(program.form)])
         self._parameters = [
             (p, p._spec, p._source is None, p._source is None or p._source._grad is None)
             for p, *_ in places.held
@@ -256,17 +256,6 @@ def _bits(array: Any) -> tuple[Any, bytes]:
 
 
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
-
-
-def _flat(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, dict):
-        for part in tree.values():
-            yield from _flat(part)
-    elif isinstance(tree, (tuple, list)) and not isinstance(tree, Leaf):
-        for part in tree:
-            yield from _flat(part)
-    else:
-        yield tree
 
 
 _BY_IDENTITY: Any = object.__eq__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.arrays.backend import host
 from core.errors import TraceError
 from core.training import reporter
 
@@ -28,14 +29,14 @@ class Recorder(reporter.Reporter):
 
 
 def refuse_numbers(what: str, tree: Any) -> None:
-    """Raise TraceError for a number of Python's, which a replay would give again and again."""
+    """Raise TraceError for a number of Python or NumPy: a replay would give it again and again."""
     if isinstance(tree, (tuple, list)):
         for part in tree:
             refuse_numbers(what, part)
     elif isinstance(tree, dict):
         for part in tree.values():
             refuse_numbers(what, part)
-    elif isinstance(tree, (int, float, complex)) and not isinstance(tree, bool):
+    elif isinstance(tree, (int, float, complex, host().xp.number)) and not isinstance(tree, bool):
         raise TraceError(
             f"capture: {what} is the number {tree!r}, which would stay the same. Give an array."
         )

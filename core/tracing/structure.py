@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from core.graph.fitting import is_array
@@ -55,6 +55,21 @@ def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:
     if isinstance(form, dict):
         return {key: rebuilt(each, put) for key, each in form.items()}
     return form
+
+
+def leaves(form: Any) -> Iterator[Any]:
+    """What stands in a structure: each `Leaf`, and whatever else there is.
+
+    >>> list(leaves({"x": Leaf(1, "array"), "rest": (None, [3])}))
+    [Leaf(number=1, kind='array'), None, 3]
+    """
+    if isinstance(form, dict):
+        form = tuple(form.values())
+    if isinstance(form, (tuple, list)) and not isinstance(form, Leaf):
+        for part in form:
+            yield from leaves(part)
+    else:
+        yield form
 
 
 def builder(form: Any) -> Callable[[Any], Any]:

@@ -13,10 +13,11 @@ from core.link.parameter import Parameter
 from core.tracing.array import TracedArray, traced
 from core.tracing.backend import tracing
 from core.tracing.equation import Value, value_like
+from core.tracing.leaving import PLAIN
 from core.tracing.passes import optimized
 from core.tracing.places import Places, roots, value_of
 from core.tracing.program import Program
-from core.tracing.structure import Leaf, flattened, rebuilt
+from core.tracing.structure import Leaf, flattened, leaves, rebuilt
 from core.tracing.tape import Applied, Tape, refuse_nesting
 
 
@@ -135,6 +136,12 @@ def recorded(
             if tape.refused is not None:
                 raise tape.refused
             found, result = flattened(returned)
+            for leaf in leaves(result):
+                if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic, host().xp.dtype)):
+                    raise TraceError(
+                        "trace: expected results of arrays, numbers and text in tuples, lists and "
+                        f"dicts, got a {type(leaf).__name__}."
+                    )
             outputs = tuple([value_of(tape, array) for array in found])
             present: list[Any] = [(i, array.value) for i, array in enumerate(made)]
             moved = [(i, value) for i, value in present if value is not inputs[i]]

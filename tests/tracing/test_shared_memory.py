@@ -195,17 +195,22 @@ def test_arguments_that_are_objects_are_left_to_eager():
 
 
 @pytest.mark.parametrize(
-    "wrapped",
+    ("wrapped", "reason"),
     [
-        lambda y: Batch(y, y),
-        lambda y: {"y": [Batch(y, 1)]},
-        lambda y: (y * i for i in range(2)),
-        lambda y: (y, np.float32(np.random.default_rng().random())),
+        (lambda y: Batch(y, y), "in tuples, lists and dicts, got a Batch"),
+        (lambda y: {"y": [Batch(y, 1)]}, "in tuples, lists and dicts, got a Batch"),
+        (lambda y: (y * i for i in range(2)), "in tuples, lists and dicts, got a generator"),
+        (lambda y: (y, np.float32(3.5)), "it returns is the number np.float32"),
     ],
 )
-def test_results_that_are_objects_are_left_to_eager(wrapped):
+def test_results_that_are_objects_are_left_to_eager(wrapped, reason):
     captured = core.capture(lambda x: wrapped(F.tanh(x)))
-    with pytest.warns(UserWarning, match="returns, reports and keeps arrays and text, got a"):
+    if "number" not in reason:
+        with pytest.raises(core.errors.TraceError, match=reason):
+            core.trace(captured.function, X)
+        with pytest.raises(core.errors.TraceError, match=reason):
+            core.vmap(captured.function)(X)
+    with pytest.warns(UserWarning, match=reason):
         for i in range(4):
             assert_real(captured(X * i), np.tanh(X * i))
     assert captured.replayed == 0
