@@ -11,14 +11,21 @@ from core.tracing import capturing
 
 
 def captured(script: str, arguments: list[str]) -> Report:
-    """Run a script as `python script arguments` does; the reports of its captured steps."""
+    """Run a script as `python script arguments` does; the reports of its captured steps.
+
+    The status is that with which the script ends by `sys.exit`, whose words go to `stderr`.
+    """
     steps: list[capturing.Captured] = []
     capturing.kept = steps
-    before = sys.argv, sys.path[:]
+    before, status = (sys.argv, sys.path[:]), 0
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
     try:
         runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status and end.code is not status:
+            print(end.code, file=sys.stderr)
     finally:
         capturing.kept = None
         sys.argv, sys.path[:] = before
@@ -26,4 +33,5 @@ def captured(script: str, arguments: list[str]) -> Report:
         {"step": s.name, "calls": s.calls, "replayed": s.replayed, "reasons": s.reasons}
         for s in steps
     ]
-    return Report(data, "\n".join([s.report() for s in steps]) or "no step was captured")
+    text = "\n".join([s.report() for s in steps]) or "no step was captured"
+    return Report(data, text, status)
