@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, overload
 from core.arrays.backend import host, random_state, set_random_state
 from core.errors import TraceError
 from core.errors.place import warn
+from core.link import Link
 from core.registry.configuration import current_state
 from core.tracing.equation import value_like
+from core.tracing.gates import Gate, alone, enter, gates_of, leave
 from core.tracing.group import Group
 from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
@@ -132,6 +134,7 @@ class Captured:
         self._array_type = host().array_type
         self._recordings = 0
         self._busy = threading.Lock()
+        self._gates: list[Gate] | None = None  # of the links that it names
         self.name = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
         if kept is not None:
@@ -180,6 +183,18 @@ class Captured:
         state = current_state()
         if state.slow_path or state.observes_links or not state.get("capture") or under_way():
             return self.function(*args, **kwargs)
+        gates = self._gates
+        if gates is None:
+            gates = self._gates = self._found_gates()
+        if not gates:
+            return self._called(args, kwargs)
+        enter(gates)
+        try:
+            return self._called(args, kwargs)
+        finally:
+            leave(gates)
+
+    def _called(self, args: Any, kwargs: Any) -> Any:
         if not self._busy.acquire(blocking=False):  # another thread, or the step itself
             return self.function(*args, **kwargs)
         try:
@@ -196,6 +211,11 @@ class Captured:
         finally:
             self._busy.release()
         return self.function(*args, **kwargs)
+
+    def _found_gates(self) -> list[Gate]:
+        owners = roots(self.function)
+        links = [each if isinstance(each, Link) else each.target for each in owners]
+        return gates_of([link for link in links if link is not None])
 
     def _known(self, args: Any, kwargs: Any) -> tuple[Any, Recording | None]:
         """The arrays of a call, and the recording that holds for it, if any does."""
@@ -238,12 +258,16 @@ class Captured:
                 "batches of one shape, or pad them."
             )
             return None
-        try:
-            made: Recording | Refusal = self._made(given, form, True)
-            self._recordings += 1
-        except Exception as error:
-            self._tell(str(error))
-            made = Refusal(form)
+        self._gates = self._found_gates()
+        with alone(self._gates) as free:
+            if not free:
+                return None
+            try:
+                made: Recording | Refusal = self._made(given, form, True)
+                self._recordings += 1
+            except Exception as error:
+                self._tell(str(error))
+                made = Refusal(form)
         found.append(made)
         if isinstance(made, Refusal):
             return None
@@ -261,18 +285,21 @@ class Captured:
         this call alone.
         """
         first, made = found[i], None
-        try:
-            made = self._made(given, form, False)
-            difference = unlike(first.first, made.program)
-            if difference is None:
-                first.first = None
-                return first  # type: ignore[no-any-return]
-            reason = (
-                f"capture: two calls differ, by {difference}. Give what changes from call to call "
-                "as arguments, and draw by operations."
-            )
-        except Exception as error:
-            reason = str(error)
+        with alone(self._gates or []) as free:
+            if not free:
+                return None
+            try:
+                made = self._made(given, form, False)
+                difference = unlike(first.first, made.program)
+                if difference is None:
+                    first.first = None
+                    return first  # type: ignore[no-any-return]
+                reason = (
+                    f"capture: two calls differ, by {difference}. Give what changes from call to "
+                    "call as arguments, and draw by operations."
+                )
+            except Exception as error:
+                reason = str(error)
         found[i] = Refusal(form)
         self._tell(reason)
         return made

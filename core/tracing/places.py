@@ -299,6 +299,12 @@ class Places:
         changed: Callable[[], None] = _nothing,
         put: Callable[[Any], None] | None = None,
     ) -> TracedArray:
+        tape = getattr(array, "_tape", None)
+        if tape is not None and not self._tape.is_within(tape):
+            raise TraceError(
+                f"trace: {name} is being traced in another thread. Trace, or capture, functions of "
+                "one model one after the other."
+            )
         while name in self._names:
             name += "_"
         self._names.add(name)

@@ -165,12 +165,16 @@ class Tape:
             known = self._known[id(array)] = array, value
         return known[1]
 
+    def is_within(self, tape: Tape) -> bool:
+        """Whether another trace is one of those around this one."""
+        around = self.around
+        while around is not None and around is not tape:
+            around = around.around
+        return around is not None
+
     def enclose(self, array: Any) -> Value | None:
         """The value of an array of a trace around this one; None for one of any other trace."""
-        around = self.around
-        while around is not None and around is not array._tape:
-            around = around.around
-        if around is None:
+        if not self.is_within(array._tape):
             return None
         known = self._known.get(id(array))
         if known is None:

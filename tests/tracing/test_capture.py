@@ -8,6 +8,7 @@ import threading
 import tracemalloc
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -797,6 +798,92 @@ def test_threads_share_a_captured_step():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def called(model, x):
+    return model(x).array
+
+
+def twice_called(model, x):
+    return model(x) * 1
+
+
+def test_threads_that_come_first_together():
+    """A recording of one thread is nothing that another one sees."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(3):
+            model = core.Sequential(*[part for _ in range(5) for part in (L.Linear(6, 6), F.tanh)])
+            with core.no_backprop_mode():
+                expected = [model(X * i).array.tobytes() for i in range(4)]
+            steps = [core.capture(partial(run, model)) for run in (called, twice_called)]
+            found = [list[bytes]() for _ in range(4)]
+
+            def work(i, steps=steps, found=found):
+                with core.no_backprop_mode():
+                    for step in steps * 8:
+                        found[i].append(core.as_array(step(X * i)).tobytes())
+
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert found == [[each] * 16 for each in expected]
+            assert [step.reasons for step in steps] == [[], []]
+            with core.no_backprop_mode():
+                for _, step in [(i, step) for i in range(3) for step in steps]:
+                    step(X)
+            assert all([step.replayed > 0 for step in steps])
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_recording_waits_for_no_thread_that_stays_in_a_step(monkeypatch):
+    monkeypatch.setattr("core.tracing.gates.PATIENCE", 0.01)
+    model, inside, go_on = L.Linear(6, 3), threading.Event(), threading.Event()
+
+    def slow(x):
+        inside.set()
+        go_on.wait(60)
+        return model(x).array
+
+    step = core.capture(lambda x: model(x).array)
+    thread = threading.Thread(target=core.capture(slow), args=(X,))
+    thread.start()
+    inside.wait(60)
+    with core.no_backprop_mode():
+        for _ in range(3):
+            assert step(X).tobytes() == model(X).array.tobytes()
+        assert (step.replayed, step.reasons) == (0, [])
+        go_on.set()
+        thread.join()
+        for _ in range(3):
+            step(X)
+    assert (step.replayed, step.reasons) == (3, [])
+
+
+def test_a_trace_in_another_thread_is_told_of():
+    model, told = L.Linear(6, 3), list[str]()
+
+    def other():
+        try:
+            core.trace(lambda x: model(x), X)
+        except core.errors.TraceError as error:
+            told.append(str(error))
+
+    def step(x):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return model(x)
+
+    weights = model.W.array
+    core.trace(step, X)
+    assert len(told) == 1
+    assert "/W is being traced in another thread" in told[0]
+    assert model.W.array is weights
 
 
 def test_it_can_be_switched_off_and_gives_way_to_hooks():
