@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 from core.graph.fitting import is_array
@@ -31,10 +32,8 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
         if isinstance(part, tuple):
             parts = [form(each) for each in part]
             return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-        if isinstance(part, list):
-            return [form(each) for each in part]
-        if isinstance(part, dict):
-            return {key: form(each) for key, each in part.items()}
+        if isinstance(part, (list, dict)):
+            return filled(part, list(map(form, _values(part))))
         if not isinstance(part, _PLAIN) and is_array(part):
             arrays.append(part)
             return Leaf(len(arrays) - 1, "array")
@@ -50,11 +49,32 @@ def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:
     if isinstance(form, tuple):
         parts = [rebuilt(each, put) for each in form]
         return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
-    if isinstance(form, list):
-        return [rebuilt(each, put) for each in form]
-    if isinstance(form, dict):
-        return {key: rebuilt(each, put) for key, each in form.items()}
+    if isinstance(form, (list, dict)):
+        return filled(form, [rebuilt(each, put) for each in _values(form)])
     return form
+
+
+def _values(part: Any) -> Any:
+    return part.values() if isinstance(part, dict) else part
+
+
+def filled(like: Any, values: list[Any]) -> Any:
+    """A list or dict like another one, of its class, with other values.
+
+    >>> from collections import OrderedDict
+    >>> filled(OrderedDict(x=1, y=2), [3, 4])
+    OrderedDict([('x', 3), ('y', 4)])
+    """
+    if type(like) is list:
+        return values
+    if type(like) is dict:
+        return dict(zip(like, values, strict=True))
+    made = copy(like)
+    for key, value in zip(
+        like if isinstance(like, dict) else range(len(like)), values, strict=True
+    ):
+        made[key] = value
+    return made
 
 
 def leaves(form: Any) -> Iterator[Any]:
@@ -78,7 +98,7 @@ def builder(form: Any) -> Callable[[Any], Any]:
     >>> builder({"x": Leaf(1, "array"), "rest": (Leaf(0, "array"), 3)})([5, 6])
     {'x': 6, 'rest': (5, 3)}
     """
-    scope: dict[str, Any] = {"wrap": wrap}
+    scope: dict[str, Any] = {"wrap": wrap, "filled": filled}
 
     def bound(x: Any) -> str:
         name = f"k{len(scope)}"
@@ -89,10 +109,11 @@ def builder(form: Any) -> Callable[[Any], Any]:
         if isinstance(part, Leaf):
             array = f"arrays[{part.number}]"
             return array if part.kind == "array" else f"wrap({array})"
-        if isinstance(part, dict):
+        if type(part) is dict:
             return "{" + ", ".join([f"{bound(k)}: {text(v)}" for k, v in part.items()]) + "}"
-        if isinstance(part, list):
-            return f"[{', '.join(map(text, part))}]"
+        if isinstance(part, (list, dict)):
+            values = f"[{', '.join(map(text, _values(part)))}]"
+            return values if type(part) is list else f"filled({bound(part)}, {values})"
         if isinstance(part, tuple):
             inside = "".join([text(each) + ", " for each in part])
             return f"{bound(type(part))}({inside})" if hasattr(part, "_fields") else f"({inside})"
@@ -127,4 +148,7 @@ def alike(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all([alike(one[k], other[k]) for k in one])
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(alike, one, other))
-    return bool(one == other or (one != one and other != other))  # not a number
+    try:
+        return one is other or bool(one == other or (one != one and other != other))  # no number
+    except ValueError:  # objects that hold arrays
+        return False

@@ -1,6 +1,9 @@
 """core.trace: what is recorded gives the bits of eager, whatever is inside."""
 
+import copy
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -238,6 +241,55 @@ def test_structures_of_arguments_and_results():
     assert isinstance(found["sum"], core.Variable)
     with pytest.raises(TraceError, match=r"expected the arguments \(\{'x': array\}, \(variable"):
         program({"y": X}, (X, T))
+
+
+class Named(dict):
+    """A dict whose entries are attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Rows(list):
+    """A list with an attribute."""
+
+    name = ""
+
+
+@pytest.mark.parametrize("how", [core.capture, lambda f: core.trace(f, structures(0)), core.vmap])
+def test_dicts_and_lists_keep_their_class(how):
+    run = how(swapped)
+    for i in range(4):
+        found, expected = run(structures(i)), swapped(structures(i))
+        assert list(found) == list(expected)
+        assert [type(x) for x in (found, *found.values())] == [Named, OrderedDict, Rows, np.ndarray]
+        assert found.rest[0].tobytes() == expected.rest[0].tobytes()
+        assert found.rest.name == "rows"
+        assert found.last.tobytes() == expected.last.tobytes()
+        assert list(found.all) == ["b", "a"]
+
+
+def structures(i):
+    rows = Rows([np.ones(3) * i])
+    rows.name = "rows"
+    return Named(x=np.ones((3, 2)) * i, rest=rows, all=OrderedDict(b=np.ones(3), a=np.ones(3)))
+
+
+def swapped(given):
+    rows = copy.copy(given.rest)
+    rows[0] = rows[0] * 2
+    return Named(all=given.all, rest=rows, last=given.x + 1)
+
+
+def test_an_argument_that_holds_arrays_is_the_same_one_or_refused():
+    @dataclass
+    class Batch:
+        x: object
+
+    batch = Batch(np.ones(3))
+    program = core.trace(lambda batch, x: batch.x * x, batch, np.ones(3))
+    np.testing.assert_array_equal(program(batch, np.full(3, 2.0)), np.full(3, 2.0))
+    with pytest.raises(core.errors.TraceError, match="expected the arguments"):
+        program(Batch(np.zeros(3)), np.ones(3))
 
 
 def test_other_shapes_and_dtypes_are_refused_and_nothing_is_changed():
