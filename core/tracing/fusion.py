@@ -175,6 +175,7 @@ class _Grouping:
         self.above: dict[int, int] = {}  # on which nodes a node depends, all the way
         self.readers: dict[Value, list[int]] = {}  # groups that read a value from outside
         self.count = 0
+        self._checks: dict[Value, int] = {}  # what looks at a value before others read it
         self._acting: int | None = None
         self._barrier = 0  # what all that follows depends on
         for equation in program.equations:
@@ -204,6 +205,8 @@ class _Grouping:
         self.single[number] = equation
         if equation.call.acts:
             self._acting = number
+        if equation.call.name == "check_within":
+            self._checks |= dict.fromkeys(equation.inputs, number)
         self._give(number, equation)
 
     def _before(self, equation: Equation) -> list[int]:
@@ -213,9 +216,9 @@ class _Grouping:
     def _above_of(self, equation: Equation) -> int:
         found = self._barrier
         for value in equation.inputs:
-            n = self.node.get(value)
-            if n is not None:
-                found |= self.above[n] | 1 << n
+            for nodes in (self.node, self._checks):
+                if (n := nodes.get(value)) is not None:
+                    found |= self.above[n] | 1 << n
         if equation.call.acts and self._acting is not None:
             found |= self.above[self._acting] | 1 << self._acting
         return found

@@ -588,6 +588,25 @@ def test_one_operation_on_many_elements_is_a_loop_by_itself(columns, count):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
+def test_labels_are_looked_at_before_anything_is_taken_by_them():
+    x = np.random.default_rng(0).normal(size=(8, 6)).astype("f")
+    labels = np.array([0, 1, 2, 2, 1, 0, 1, 1], "i")
+
+    def step(x, t):
+        rows = F.dropout(x, 0.5)
+        return F.softmax_cross_entropy(x[:, :3] + rows[:, :3], t), F.embed_id(t, x[:3]) + rows
+
+    with core.no_backprop_mode():
+        program, captured = core.trace(step, x, labels).fused(), core.capture(step, fuse=True)
+        for _ in range(3):
+            captured(x, labels)
+        for bad in (labels + 1, labels - 2):
+            for run in (program, captured):
+                with pytest.raises(core.errors.OutOfRange):
+                    run(x, bad)
+    assert (captured.replayed, captured.reasons) == (2, [])
+
+
 def test_masks_are_made_before_what_they_look_at_is_let_go():
     """Where others read an activation and a product comes before its mask, that alone is kept.
 
