@@ -336,7 +336,7 @@ class Captured:
         around, random = Around(self.function), random_state()
         try:
             with around.kept():
-                deeper = [*around.links, *around.parameters]
+                deeper = [*around.links, *around.parameters, *around.variables]
                 owners = [*roots(self.function), *deeper]
                 whole = recorded(step, form, inputs, tape, owners)
                 program = with_early_checks(optimized(whole))

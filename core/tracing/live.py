@@ -71,7 +71,7 @@ class Live(Places):
         self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
         self.assigned: dict[int, set[str]] = {}  # the names of those that the step sets
         self._chained: list[tuple[str, Any]] = []
-        self._variables: list[tuple[str, dict[str, Any], str, Any]] = []  # attributes of links
+        self._variables: list[tuple[Any, ...]] = []  # that are attributes of links
 
     # ------------------------------------------------------------------ taking
 
@@ -104,7 +104,7 @@ class Live(Places):
             array = self._traced(path, value._array, lambda: own[name]._array, put=put)
             chained = value.creator_node is not None
             own[name] = held = wrap(array, requires_grad=value.requires_grad and not chained)
-            self._variables.append((path, own, name, held))
+            self._variables.append((path, own, name, held, array, put))
             if chained:
                 self._chained.append((path, self.found[-1]))
         elif is_array(value):
@@ -199,7 +199,16 @@ class Live(Places):
                 "capture: a Variable from outside comes from a graph, which a replay knows nothing "
                 "of. Compute it in the step, or give it as an argument."
             )
-        array, grad, known = x._array, source._grad, ref(x)
+        self._hold(x)
+        return x
+
+    def take_variable(self, x: Any) -> None:
+        """Let a Variable that the step can name hold a traced array, if it comes from no graph."""
+        if is_array(x._array) and x.creator_node is None:
+            self._hold(x)
+
+    def _hold(self, x: Any) -> None:
+        array, grad, known = x._array, x._grad, ref(x)
 
         def read() -> Any:
             present = known()
@@ -209,17 +218,22 @@ class Live(Places):
             present = known()
             if present is None:  # it was the step's own
                 return
+            other, graded = present._array is not made, present._grad is not grad
             present.array = array
-            if source._grad is not grad:
-                source._grad = grad
+            if graded:
+                present._grad = grad
                 raise TraceError(
                     "capture: a Variable from outside gets a gradient. Give it as an argument, or "
                     "make it a Parameter of a link."
                 )
+            if other:
+                raise TraceError(
+                    "capture: a Variable from outside is given another array. Make it an attribute "
+                    "of a link."
+                )
 
         self._undo.append(restore)
-        x.array = self._traced("outside", array, read)
-        return x
+        x.array = made = self._traced("outside", array, read)
 
     # ------------------------------------------------------------------ updates
 
@@ -340,11 +354,15 @@ class Live(Places):
         if written:
             arrays = [p._array for p, _ in written]
             found.append(Left(writing([p for p, _ in written]), arrays))
-        for path, own, name, held in self._variables:
-            if held._grad is not None and own.get(name) is held:
+        for path, own, name, held, array, put_array in self._variables:
+            if own.get(name) is not held:
+                continue
+            if held._grad is not None:
                 raise TraceError(
                     f"capture: {path}, a Variable, gets a gradient. Make it a Parameter."
                 )
+            if held._array is not array:
+                found.append(Left(put_array, held._array))
         for path, each, before, kept in self.links.values():
             put = attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
             found += put.values()

@@ -39,6 +39,7 @@ class Around:
         reached = Reached(function)
         self._arrays, self._names = reached.arrays, reached.names
         self.links, self.parameters = reached.links, reached.parameters
+        self.variables = reached.variables
         self._containers, self._caches = reached.containers, reached.caches
         self._held = [each.read() for each in self._names]
         self._missing = [each.is_missing() for each in self._names]

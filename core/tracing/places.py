@@ -264,6 +264,9 @@ class Places:
         if optimizer.target is not None:
             self.take(optimizer.target)
 
+    def take_variable(self, x: Any) -> None:
+        """A Variable from outside: a constant, unless what is outside is read in each run."""
+
     def outside(self, array: Any) -> Value | None:
         """The value of an array from outside that is read in each run; None for a constant."""
         return None

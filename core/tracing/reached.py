@@ -81,6 +81,7 @@ class Reached:
         self.arrays: list[tuple[str, Any]] = []
         self.links: list[Link] = []
         self.parameters: list[Parameter] = []  # of no link that is named
+        self.variables: list[Variable] = []  # of no link
         self.caches: list[Any] = []  # of functions that keep what they have given
         self._count = 0
         self._kept: list[Any] = []  # for what is known by its id must not go
@@ -149,7 +150,7 @@ class Reached:
         elif isinstance(x, Parameter):
             self.parameters.append(x)
         elif isinstance(x, Variable):
-            return
+            self.variables.append(x)
         elif is_array(x):
             self.arrays.append((label, x))
         elif isinstance(x, (type, ModuleType)):
@@ -184,7 +185,8 @@ class Reached:
         own = _is_own_module(sys.modules.get(type(link).__module__))
         self._method(link, "forward")
         for name, x in vars(link).items():
-            if name in link._params or name in link._persistent or is_array(x):
+            own_value = is_array(x) or isinstance(x, Variable)
+            if name in link._params or name in link._persistent or own_value:
                 continue
             compared = type(x) in (list, dict, set) and (name in _OF_LINKS or not own)
             for part in parts_of(x) if compared else [x]:

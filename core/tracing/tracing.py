@@ -128,11 +128,19 @@ def recorded(
                     places.take(owner)
                 elif isinstance(owner, Parameter):
                     places.take_parameter(owner)
+                elif isinstance(owner, Variable):
+                    places.take_variable(owner)
                 else:
                     places.take_optimizer(owner)
             arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
+            variables = [(x, x._array) for x in leaves(arguments) if isinstance(x, Variable)]
             with using(tracer):
                 returned = function(*arguments)
+            if any([x._array is not array for x, array in variables]):
+                raise TraceError(
+                    "trace: a Variable among the arguments is given another array. Change its "
+                    "elements, as by x.array[...] = y."
+                )
             if tape.refused is not None:
                 raise tape.refused
             found, result = flattened(returned)

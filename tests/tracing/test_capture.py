@@ -1284,6 +1284,43 @@ def test_parameters_that_are_frozen_in_a_step():
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
 
 
+def decay(v):
+    v.array[...] *= np.float32(0.9)
+
+
+def replace_array(v):
+    v.array = F.tanh(v).array
+
+
+@pytest.mark.parametrize("held", ["by name", "in a tuple", "by a link", "as an argument"])
+@pytest.mark.parametrize("change", [decay, replace_array])
+@pytest.mark.parametrize("make", [core.Variable, core.as_variable])
+def test_variables_whose_arrays_the_step_changes(make, change, held):
+    def made():
+        v, link = make(X.copy()), core.Chain()
+        link.v, several = v, (v, 3)
+
+        def step(x, given):
+            own = {"by name": v, "in a tuple": several[0], "by a link": link.v}.get(held, given)
+            before = F.sum(own)
+            change(own)
+            return (x * before + F.sum(own) * own.array[0, 0]).array
+
+        return (lambda: link.v if held == "by a link" else v), step
+
+    (one, step), (other, captured) = made(), made()
+    captured = core.capture(captured)
+    with core.no_backprop_mode(), warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        for i in range(5):
+            found, expected = captured(X * i, other()), step(X * i, one())
+            assert found.tobytes() == expected.tobytes()
+            assert type(other().array) is np.ndarray
+            assert other().array.tobytes() == one().array.tobytes()
+    assert captured.replayed == 4 or "is given another array" in captured.reasons[0]
+    assert captured.replayed == 4 or change is replace_array
+
+
 @pytest.mark.parametrize("fuse", [False, True])
 def test_parameters_that_change_places(fuse):
     def made():
