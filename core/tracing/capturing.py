@@ -22,7 +22,7 @@ from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.passes import optimized, with_early_checks
-from core.tracing.places import roots
+from core.tracing.places import Place, roots
 from core.tracing.program import Program
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
@@ -349,7 +349,11 @@ class Captured:
             raise
         places.refuse_chained(program.places)
         places.refuse_others(program.places)
-        around.compare_elements([place.read() for place in program.places])
+        changed = {*places.updated, *[t.value for t, _ in program.changes if isinstance(t, Place)]}
+        around.compare_elements(
+            [place.read() for place in program.places if place.value not in changed],
+            [place.read() for place in whole.places if place.value in changed],
+        )
         first = program
         if final and self.fuse:
             began = time.perf_counter()

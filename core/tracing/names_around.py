@@ -79,17 +79,24 @@ class Around:
             parts.append(f"a{i}() == b{i}")
         return eval(f"lambda: {' and '.join(parts)}", scope)  # type: ignore[no-any-return]
 
-    def compare_elements(self, read: Iterable[Any]) -> None:
+    def compare_elements(self, read: Iterable[Any], changed: Iterable[Any]) -> None:
         """Let arrays that the program does not read, and NumPy itself may have, be compared.
 
-        Raises TraceError for one that is too large for that.
+        Raises TraceError for one that is too large for that, and for one that the step changes
+        under another name.
         """
         array_type: Any = host().array_type
         shares = host().xp.may_share_memory
-        known = [x for x in read if isinstance(x, array_type)]
+        known, own = ([x for x in some if isinstance(x, array_type)] for some in (read, changed))
         for label, x in self._arrays:
             if not isinstance(x, array_type) or any([shares(x, other) for other in known]):
                 continue
+            if any([shares(x, other) for other in own]):
+                raise TraceError(
+                    f"capture: {label}, an array from outside, shares memory with what the step "
+                    "changes, and no operation reads it: what NumPy itself takes of it would stay "
+                    "the same. Read it where it is changed, as from the parameter."
+                )
             if x.nbytes > MOST_BYTES:
                 raise TraceError(
                     f"capture: {label}, an array of {x.nbytes:,} bytes from outside, is read by no "
