@@ -13,11 +13,12 @@ class Completed(dict[Any, Any]):
     """The gradients of a walk, which are packed as soon as they are complete.
 
     Each function of the graph adds to the gradient of a parameter at most as often as it takes it
-    as an input; one that adds less leaves the gradient to be packed after the walk.
+    as an input; one that adds less leaves the gradient to be packed after the walk. Those of a rank
+    that does not count, as its batch is empty, are packed as none.
     """
 
-    def __init__(self, loss: Any, sums: Buckets) -> None:
-        self._sums = sums
+    def __init__(self, loss: Any, sums: Buckets, counts: bool) -> None:
+        self._sums, self._counts = sums, counts
         self._parameters = {
             p._source: p for bucket in sums.buckets for p in bucket.parameters if p.grad is None
         }
@@ -33,7 +34,7 @@ class Completed(dict[Any, Any]):
             self._missing[source] -= 1
             if not self._missing[source]:
                 complete, parameter = ensure_array(gradient, source.spec), self._parameters[source]
-                self._sums.pack(parameter, complete)
+                self._sums.pack(parameter, complete if self._counts else None)
                 self._sums.go_on()
                 nothing = source.spec.xp.zeros((), dtype=complete.dtype, device=complete.device)
                 stand_in = source.spec.xp.broadcast_to(nothing, complete.shape)

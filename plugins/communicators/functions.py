@@ -206,14 +206,15 @@ def allreduce(comm: Communicator, x: Any) -> Variable:
 def weighted_sum(comm: Communicator, x: Any, weight: float) -> Variable:
     """The sum over all ranks, whose gradient weights those of the ranks by their weights.
 
-    It is that of the loss of all ranks together, over the weight of this one.
+    It is that of the loss of all ranks together, over the weight of this one; one of weight 0 has
+    nothing that a gradient could be for.
     """
     needs = _anywhere(comm, "functions.weighted_sum", x)
     return _across(
         [x],
         needs,
         lambda arrays: (comm.allreduce(arrays[0]),),
-        lambda grad: (allreduce(comm, grad * weight) / weight,),
+        lambda grad: (allreduce(comm, grad * weight) / (weight or 1.0),),
     )[0]
 
 

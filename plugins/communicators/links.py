@@ -13,6 +13,7 @@ from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.training import Communicator
+from core.training.buckets import NARROW
 from core.typing import Axis, DType, Positive, Probability
 from plugins.communicators.argument import refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
@@ -110,8 +111,12 @@ class MultiNodeBatchNormalization(BatchNormalization):
 
     The arguments after `comm` are those of `BatchNormalization`. The gradients are right for a loss
     that is a mean over the examples of each rank, averaged as `create_multi_node_optimizer` does,
-    also where the batches are of different sizes. Every rank needs an example.
+    also where the batches are of different sizes. A rank without examples takes part in the
+    forward and the backward with its empty batch.
     """
+
+    is_collective = True
+    """Whether all ranks compute each forward in training together, those without examples too."""
 
     _comm: Communicator
 
@@ -138,6 +143,9 @@ class MultiNodeBatchNormalization(BatchNormalization):
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         x = core.as_variable(x)
+        if x.backend.dtype_name(x.dtype) in NARROW:  # in which sums over a batch overflow
+            wide, gamma, beta = [F.cast(each, "float32") for each in (x, gamma, beta)]
+            return F.cast(self._normalized(wide, gamma, beta, decay), x.dtype)
         axis = reduced_axes(self.axis, x.ndim, gamma.ndim)
         shape, own = expanded(x.shape, axis), x.size // max(gamma.size, 1)
         count = sum(self._comm.tell("MultiNodeBatchNormalization", own))

@@ -47,8 +47,9 @@ def create_multi_node_optimizer(
     the first step all ranks take the parameters of rank 0. In each step the gradients of the ranks
     are weighted by their numbers of examples (the length of the first argument of the loss), so
     that the result is the mean over all examples, for a loss that is a mean over those of its own
-    batch; a rank without examples takes part with none. Losses are scaled, gradients clipped, and
-    steps with NaN left out, by what all ranks have alike.
+    batch; a rank without examples takes part with none, and computes a loss only where a link of
+    the model has `is_collective`, as batch normalization over all ranks does. Losses are scaled,
+    gradients clipped, and steps with NaN left out, by what all ranks have alike.
 
     `update(lossfun, *args)` sums gradients while others are still computed; with `loss.backward()`
     and `update()` afterwards each rank counts alike, and nothing is hidden. Once `core.seed` has
@@ -162,13 +163,15 @@ class MultiNodeOptimizer(GradientMethod):
             )
         self.share = count / total
         self._begun = False
-        if lossfun is not None and count:
+        if lossfun is not None and (count or _is_collective(target)):
             self._watches = True
             try:
-                with self._sizing():
+                with self._sizing(), nullcontext() if count else _unseen():
                     self._differentiate(lossfun, *args, **kwds)
             finally:
                 self._watches = False
+            if not count:
+                target.cleargrads()
         elif lossfun is not None:
             if self._unsized:
                 with self._sizing():
@@ -222,7 +225,7 @@ class MultiNodeOptimizer(GradientMethod):
             super()._walk_back(loss, loss_scale, free_graph)
             return
         self._begin_sums(loss)
-        gradients = Completed(loss, self._sums[-1])
+        gradients = Completed(loss, self._sums[-1], self.share > 0)
         backward_from([loss], loss_scale=loss_scale, free_graph=free_graph, gradients=gradients)
         gradients.forget()
 
@@ -445,13 +448,22 @@ class _FromRankZero(Initializer):
 
 def _size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
     """Let links make the parameters whose sizes they take from their input, of no examples."""
+    with _unseen(), core.using_config("train", False), core.no_backprop_mode():
+        lossfun(*args, **kwds)
+
+
+def _unseen() -> Any:
+    """Where what is reported of no examples is not observed."""
     try:
         reporter.get_current_reporter()
-        unseen: Any = core.report_scope({})
     except reporter.NoReporter:
-        unseen = nullcontext()
-    with unseen, core.using_config("train", False), core.no_backprop_mode():
-        lossfun(*args, **kwds)
+        return nullcontext()
+    return core.report_scope({})
+
+
+def _is_collective(target: Link) -> bool:
+    """Whether a forward waits for all ranks, as multi-node batch normalization does."""
+    return any([getattr(link, "is_collective", False) for link in target.links()])
 
 
 def _examples(args: Sequence[Any], kwds: dict[str, Any]) -> int:

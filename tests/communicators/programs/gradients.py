@@ -163,6 +163,21 @@ def batch_normalization():
         np.testing.assert_allclose(sum_, getattr(whole[0], name).grad, rtol=1e-3, atol=1e-5)
 
 
+def narrow_batch_normalization():
+    """Sums over a batch of 16-bit floats exceed what these hold; its statistics do not."""
+    x = np.random.default_rng(9).normal(3, 1, (16 * size, 2, 64, 64)).astype("e")
+    link = L.BatchNormalization(2, dtype="float16")
+    model, mine = chainermn.create_mnbn_model(link, comm), slice(16 * rank, 16 * rank + 16)
+    whole, part = link(x).array[mine], core.Variable(x[mine])
+    y = model(part)
+    assert y.dtype == "float16" == model.avg_mean.dtype
+    np.testing.assert_allclose(y.array, whole, rtol=0, atol=4e-3)
+    for name in ("avg_mean", "avg_var"):
+        np.testing.assert_allclose(getattr(model, name), getattr(link, name), rtol=2e-3)
+    F.mean(F.cast(y, "f")).backward()
+    assert np.isfinite(part.grad).all() and np.isfinite(model.gamma.grad).all()
+
+
 def recurrent():
     """Layers over sequences that are divided among ranks give what they give on one."""
     core.seed(0)
@@ -185,6 +200,7 @@ for each in (ring, gathered, exchanged, spread, collected, divided, summed):
     check(each)
 chain_list()
 batch_normalization()
+narrow_batch_normalization()
 recurrent()
 # What needs no gradient asks for none.
 if size > 1 and rank == 0:

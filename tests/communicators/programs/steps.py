@@ -8,7 +8,11 @@ import core
 import core.functions as F
 import core.links as L
 from core import optimizer_hooks, optimizers
-from core.communicators import create_communicator, create_multi_node_optimizer
+from core.communicators import (
+    create_communicator,
+    create_mnbn_model,
+    create_multi_node_optimizer,
+)
 from core.errors import CommunicatorError, UpdateError
 from core.training import extensions
 
@@ -61,6 +65,21 @@ def train(part, distributed=True, hook=None, seed=None, scale=False, accumulate=
     return model, optimizer
 
 
+def normalized(part, distributed, **how):
+    """Train with statistics of the batches of all ranks."""
+    core.seed(0)
+    layers = [L.Linear(8, 16), L.BatchNormalization(16), F.relu, L.Linear(16, 5)]
+    model = L.Classifier(core.Sequential(*layers))
+    optimizer = optimizers.MomentumSGD(0.1)
+    if distributed:
+        model = create_mnbn_model(model, comm)
+        optimizer = create_multi_node_optimizer(optimizer, comm, **how)
+    optimizer.setup(model)
+    for x, t in zip(X, T, strict=True):
+        optimizer.update(model, part(x), part(t))
+    return model
+
+
 def equal(batch):
     return np.array_split(batch, comm.size)[comm.rank]
 
@@ -88,6 +107,17 @@ def main():
     comm.set_config("bucket_bytes", 100)
     alike(train(equal)[0], alone, TOLERANCE)
     comm.set_config("bucket_bytes", 1 << 23)
+
+    # Statistics over all ranks need no examples on each of them.
+    expected = normalized(whole, distributed=False)
+    for most in (100, 1 << 23):
+        comm.set_config("bucket_bytes", most)
+        for how in ({}, {"shard_state": True}):
+            found = normalized(uneven, distributed=True, **how)
+            alike(found, expected, TOLERANCE)
+            for name in ("avg_mean", "avg_var"):
+                one, other = (getattr(each.predictor[1], name) for each in (found, expected))
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=name)
 
     # What looks at all gradients sees those of the global batch.
     clipped = optimizer_hooks.GradientClipping(0.05)
