@@ -17,6 +17,9 @@ from weakref import WeakKeyDictionary
 PATIENCE = 1.0
 """So many seconds a recording waits for other threads; then it is made another time."""
 
+LONGEST = 60.0
+"""So many seconds others wait for a recording, which may wait for them; then they go on."""
+
 _changed = Condition()
 
 
@@ -65,15 +68,17 @@ def gates_of(links: Iterable[Any]) -> list[Gate]:
 
 def enter(gates: list[Gate]) -> None:
     """Be inside, when nobody else records."""
-    me = get_ident()
+    me, waits = get_ident(), True
     while True:
         for gate in gates:
             gate.inside.append(me)
-        if not any([gate.keeps_out(me) for gate in gates]):
+        if not waits or not any([gate.keeps_out(me) for gate in gates]):
             return
         leave(gates)
         with _changed:
-            _changed.wait_for(lambda: all([gate.recording in (None, me) for gate in gates]))
+            waits = _changed.wait_for(
+                lambda: all([gate.recording in (None, me) for gate in gates]), LONGEST
+            )
 
 
 def leave(gates: list[Gate]) -> None:

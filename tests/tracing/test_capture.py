@@ -864,6 +864,30 @@ def test_a_recording_waits_for_no_thread_that_stays_in_a_step(monkeypatch):
     assert (step.replayed, step.reasons) == (3, [])
 
 
+def test_a_recording_that_waits_for_a_thread_that_waits_for_it_ends(monkeypatch):
+    monkeypatch.setattr("core.tracing.gates.LONGEST", 0.01)
+    model, told = L.Linear(6, 3), threading.Event()
+    inner = core.capture(lambda x: model(x).array)
+
+    def work():
+        try:
+            inner(X)
+        except core.errors.BackendError:  # W is of the recording
+            told.set()
+
+    def step(x):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return model(x).array
+
+    outer = core.capture(step)
+    with core.no_backprop_mode():
+        for i in range(2):
+            assert outer(X * i).tobytes() == model(X * i).array.tobytes()
+    assert told.is_set()
+
+
 def test_a_trace_in_another_thread_is_told_of():
     model, told = L.Linear(6, 3), list[str]()
 
