@@ -73,6 +73,12 @@ def unabridged(
     """What `trace` gives, before anything is left out; `applied` gets the operations, in order."""
     refuse_nesting()
     given, form = flattened(arrays)
+    graded = [id(x) for x in leaves(arrays) if isinstance(x, Variable) and x.requires_grad]
+    if len({*graded}) < len(graded):
+        raise TraceError(
+            "trace: a Variable is among the arguments twice, and a program would give each its own "
+            "gradient. Give arrays, or a Variable for each."
+        )
     backend, device = home("trace", given, roots(function))
     inputs = tuple(map(value_like, given))
     tape = Tape(backend, kernels, device=device)

@@ -280,6 +280,14 @@ def swapped(given):
     return Named(all=given.all, rest=rows, last=given.x + 1)
 
 
+def test_a_variable_is_given_once():
+    v = core.Variable(X)
+    with pytest.raises(TraceError, match="a Variable is among the arguments twice"):
+        core.trace(lambda a, b: core.grad([F.sum(a * b * b)], [a]), v, {"b": [v]})
+    program = core.trace(lambda a, b: F.sum(a * b), core.as_variable(X), core.Variable(X))
+    assert program(v, v).array == F.sum(v * v).array
+
+
 def test_an_argument_that_holds_arrays_is_the_same_one_or_refused():
     @dataclass
     class Batch:
