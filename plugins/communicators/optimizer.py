@@ -6,7 +6,7 @@ summed while the rest is still computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -25,6 +25,7 @@ from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
 from plugins.communicators.argument import refuse_other
 from plugins.communicators.completed import Completed
+from plugins.communicators.gradients import Gradients
 from plugins.communicators.sharding import Shards
 
 _WORD = (1 << 64) - 1
@@ -113,7 +114,9 @@ class MultiNodeOptimizer(GradientMethod):
         self._counted = 0  # examples of the parts that have been accumulated
         self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
         self._watches = False  # a backward, whose gradients are packed as they are complete
-        self._underway = self._begun = False
+        self._begun = False
+        self._earlier: Gradients | None = None  # those of the step before, with double buffering
+        self._scaled_by: float | None = None  # the loss scale of those of the step under way
         self._shared_seed: int | None = None
         self._numbers: dict[int, int] = {}  # of the rules by their `id`, for what hooks draw
         self._rounds: int | None = None  # of hooks in the step under way
@@ -133,7 +136,7 @@ class MultiNodeOptimizer(GradientMethod):
 
     def setup(self, link: Any) -> Any:
         """Set `link` as the target; the next update takes its parameters from rank 0."""
-        self._known = None
+        self._known = self._earlier = None
         if self._shards is not None:
             self._shards = Shards(self._communicator)
         return super().setup(link)
@@ -179,13 +182,20 @@ class MultiNodeOptimizer(GradientMethod):
             target.cleargrads()
         self._begin_sums(None)
         self._sums[-1].pack_rest(in_place=self._zero_fill)
+        everywhere = None if self._zero_fill else sum(map(bool, counts))
+        found = Gradients(self._loss_scale, self._sums[-1], everywhere)
         if len(self._sums) == 2:  # the sums of the step before are there by now
             self._sums.reverse()
-            earlier, self._underway = self._underway, True
-            if not earlier:
+            earlier, self._earlier = self._earlier, found
+            if earlier is None:
                 target.cleargrads()
                 return
-        self._sums[-1].unpack(None if self._zero_fill else sum(map(bool, counts)))
+            found = earlier
+        if found.sums is not None:
+            found.sums.unpack(found.everywhere)
+        else:
+            self._take(found.loaded)
+        self._scaled_by = found.scale
         with self._drawing_alike():
             super().update()
 
@@ -241,8 +251,11 @@ class MultiNodeOptimizer(GradientMethod):
             order = next(filter(None, found), [*self._unordered])
             chosen = [self._unordered[path] for path in order]
             owners = None if self._shards is None else self._shards.by_id()
+            if self._earlier is not None and self._earlier.sums is not None:
+                self._earlier.wait()  # for sums of other parameters
+                self._earlier = None
             self._sums = [Buckets(self._communicator, chosen, owners) for _ in self._sums]
-            self._unordered, self._underway = {}, False
+            self._unordered = {}
         self._sums[-1].begin(self.share)
 
     def _order(self, loss: Any) -> list[str]:
@@ -308,6 +321,14 @@ class MultiNodeOptimizer(GradientMethod):
     # ------------------------------------------------------------------ with state in parts
 
     def _make(self, steps: list[Step]) -> None:
+        """Make the steps, of gradients that may have another loss scale than those to come."""
+        coming, self._loss_scale = self._loss_scale, self._scaled_by
+        try:
+            self._make_own(steps)
+        finally:
+            self._loss_scale = coming
+
+    def _make_own(self, steps: list[Step]) -> None:
         """Make the steps of this rank, and take the parameters of the others."""
         if self._shards is None:
             super()._make(steps)
@@ -346,6 +367,34 @@ class MultiNodeOptimizer(GradientMethod):
         super().serialize(serializer)
         if shards is not None and loading:
             shards.are_whole = True
+        if len(self._sums) == 2:
+            self._serialize_earlier(serializer.optional("step_before"), loading)
+
+    def _serialize_earlier(self, serializer: Any, loading: bool) -> None:
+        """Save or load the gradients that the next step takes, and their loss scale."""
+        named, earlier = dict(self._named()), self._earlier
+        if loading:
+            if earlier is not None:
+                earlier.wait()
+            loaded = {path: serializer.optional_value(path, None) for path in named}
+            scale = float(serializer.optional_value("scale", 0.0))
+            self._earlier = Gradients(scale, loaded=loaded) if scale else None
+        elif earlier is not None:
+            serializer.optional_value("scale", earlier.scale or 1.0)
+            shown = earlier.shown(named)
+            are_parts = self._shards is not None and earlier.sums is not None
+            for part in self._communicator.allgather_obj(shown) if are_parts else [shown]:
+                for path, grad in part.items():
+                    serializer.optional_value(path, grad)
+
+    def _take(self, loaded: Mapping[str, Any]) -> None:
+        """Let the parameters have gradients that were loaded, where their steps are this rank's."""
+        self._target().cleargrads()
+        for path, parameter in self._named():
+            grad, shards = loaded.get(path), self._shards
+            is_own = shards is None or shards.owners.get(path) == self._communicator.rank
+            if grad is not None and is_own:
+                parameter.grad = parameter.device.send(grad)
 
     def _serialize_rule(self, path: str, rule: UpdateRule, serializer: Any) -> None:
         if self._shards is None or isinstance(serializer, Deserializer):

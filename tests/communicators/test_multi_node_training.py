@@ -90,6 +90,16 @@ def test_random_numbers_of_each_rank_go_on(default_ranks, tmp_path):
     assert resumed["digest"] == straight["digest"]
 
 
+def test_gradients_that_the_next_step_takes_are_saved(default_ranks, tmp_path):
+    straight, _, weights = trained(default_ranks, 3, tmp_path / "straight", 10, "--late")
+    for count, *flags in ((3,), (3, "--shards"), (2,)):
+        folder = tmp_path / f"{count} {flags}"
+        told, *_ = trained(default_ranks, 3, folder, 5, "--late", *flags)
+        told, _, found = trained(default_ranks, count, folder, 10, "--late", *flags)
+        assert (told["digest"] == straight["digest"]) == (count == 3)
+        assert np.allclose(found, weights, atol=1e-5)
+
+
 def processes_of(folder):
     """The numbers of the Python processes whose arguments name the folder."""
     found = []

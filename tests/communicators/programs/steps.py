@@ -165,6 +165,11 @@ def main():
     assert late.t == STEPS - 1 and late.actual_optimizer.t == late.t
     alike(late.target)
 
+    # A scale that changes meanwhile is none of what comes of it.
+    _, scaled = train(equal, double_buffering=True, scale=True)
+    assert scaled.loss_scale > 1
+    alike(scaled.target, late.target, TOLERANCE)
+
     # Masks differ, weights do not.
     model, _ = train(equal, seed=0)
     masks = comm.allgather_obj(F.dropout(np.ones(64, "f"), 0.5).array.tobytes())

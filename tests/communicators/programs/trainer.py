@@ -51,7 +51,11 @@ seen = []
 core.seed(comm.rank if "--seeds" in sys.argv else 0)
 model = Model()
 momentum, sharded = optimizers.MomentumSGD(0.1), "--shards" in sys.argv
-optimizer = chainermn.create_multi_node_optimizer(momentum, comm, shard_state=sharded).setup(model)
+optimizer = chainermn.create_multi_node_optimizer(
+    momentum, comm, double_buffering="--late" in sys.argv, shard_state=sharded
+).setup(model)
+if "--late" in sys.argv:
+    optimizer.loss_scaling()
 batches = chainermn.PartitionedIterator(Numbered(), 12, comm, seed=3)
 trainer = training.Trainer(
     updaters.StandardUpdater(batches, optimizer), (steps, "iteration"), out=out
