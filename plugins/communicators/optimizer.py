@@ -28,6 +28,7 @@ from plugins.communicators.completed import Completed
 from plugins.communicators.gradients import Gradients
 from plugins.communicators.sharding import Shards
 
+_UNCOUNTED = -1  # examples of gradients that were computed before `update()`
 _WORD = (1 << 64) - 1
 _APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
 _SHARED = 0x5851F42D4C957F2D  # added to the seed of what all ranks draw alike
@@ -155,9 +156,12 @@ class MultiNodeOptimizer(GradientMethod):
             count = _examples(args, kwds)
             self._agree()
         else:
-            count, self._counted = (self._counted if self._parts else 1), 0
+            count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
             self._agree()
         counts = self._communicator.tell("update of an optimizer", count)
+        if _UNCOUNTED in counts:
+            self._refuse_other_ways(counts)
+            count, counts = 1, [1] * len(counts)
         total = sum(counts)
         if not total:
             raise UpdateError(
@@ -199,6 +203,17 @@ class MultiNodeOptimizer(GradientMethod):
         with self._drawing_alike():
             super().update()
 
+    def _refuse_other_ways(self, counts: list[int]) -> None:
+        """Refuse a step of gradients that some ranks have counted examples for, and some not."""
+        counted = [rank for rank, count in enumerate(counts) if count != _UNCOUNTED]
+        if counted:
+            raise UpdateError(
+                f"{type(self).__name__}.update: expected the same on all ranks, but rank "
+                f"{counts.index(_UNCOUNTED)} gives neither a loss nor parts, and rank {counted[0]} "
+                "does. On a rank without examples give the loss and its empty batch, to update() "
+                "or to accumulate()."
+            )
+
     def _record(self, record: Callable[[Any], None], lossfun: Any, args: Any, kwds: Any) -> None:
         """Let a captured step compute gradients; replays call `update()` with them."""
         if len(self._sums) == 2 or self._shards is not None:
@@ -220,15 +235,31 @@ class MultiNodeOptimizer(GradientMethod):
     def accumulate(
         self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
     ) -> None:
-        """Add the gradients of a part of this rank's batch, the shares of which sum to 1."""
+        """Add the gradients of a part of this rank's batch, the shares of which sum to 1.
+
+        A part without examples adds nothing, whatever its share.
+        """
         self._refuse_uncallable("accumulate", lossfun)
+        count = _examples(args, kwds)
         if not self._parts:
             self._counted = 0
             if self._recording() is None:
                 self._agree()
+        if not count:
+            self._skip(lossfun, args, kwds)
+            return
         with self._sizing():
             super().accumulate(share, lossfun, *args, **kwds)
-        self._counted += _examples(args, kwds)
+        self._counted += count
+
+    def _skip(self, lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
+        """Take note of a part without examples."""
+        if not self._parts:
+            self._target().cleargrads()
+        if self._unsized:
+            with self._sizing():
+                _size_parameters(lossfun, args, kwds)
+        self._parts += 1
 
     def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
         if not self._watches or self._parts:

@@ -60,7 +60,7 @@ def train(part, distributed=True, hook=None, seed=None, scale=False, accumulate=
             continue
         for i in range(accumulate):
             parts = [np.array_split(each, accumulate)[i] for each in (x, t)]
-            optimizer.accumulate(len(parts[0]) / len(x), model, *parts)
+            optimizer.accumulate(len(parts[0]) / max(len(x), 1), model, *parts)
         optimizer.update()
     return model, optimizer
 
@@ -102,6 +102,7 @@ def main():
     assert alike(train(equal)[0]) == first, "another run gives other bits"
     alike(train(uneven)[0], alone, TOLERANCE)
     alike(train(equal, accumulate=2)[0], alone, TOLERANCE)
+    alike(train(uneven, accumulate=5)[0], alone, TOLERANCE)  # in parts of which some are empty
 
     # Many small buffers and few large ones give what one gives, up to rounding.
     comm.set_config("bucket_bytes", 100)
@@ -208,6 +209,17 @@ def main():
         assert "all ranks are empty" in str(error)
     else:
         raise AssertionError("a step was made of nothing")
+    if comm.size > 1:
+        try:
+            if comm.rank == 0:
+                optimizer.update()  # with gradients of the last step
+            else:
+                optimizer.accumulate(1, model, X[0], T[0])
+                optimizer.update()
+        except UpdateError as error:
+            assert "rank 0 gives neither a loss nor parts, and rank 1 does" in str(error), error
+        else:
+            raise AssertionError("old gradients count among those of examples")
     comm.barrier()
     if comm.rank == 0:
         print(f"stepped {comm.size}")
