@@ -11,13 +11,22 @@ from core.training import Communicator
 class LocalCommunicator(Communicator):
     """The communicator of a process alone: rank 0 of 1.
 
+    It takes the arguments of `mpi`, though it waits for nobody and shares nothing.
+
     >>> import numpy as np
     >>> comm = LocalCommunicator()
     >>> comm.allgather(np.ones(2, "f")), comm.split(0, 0).size
     ((array([1., 1.], dtype=float32),), 1)
     """
 
-    def __init__(self, mpi_comm: Any = None, **config: Any) -> None:
+    def __init__(
+        self,
+        mpi_comm: Any = None,
+        *,
+        time_limit: float = 600.0,
+        shared_memory: bool = True,
+        **config: Any,
+    ) -> None:
         if mpi_comm is not None and mpi_comm.Get_size() > 1:
             raise CommunicatorError(
                 "create_communicator: 'local' is for one process, but mpi_comm has "

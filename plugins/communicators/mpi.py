@@ -19,6 +19,7 @@ from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.registry import threads
 from core.training import Pending
+from plugins.communicators.argument import refuse_other
 from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.global_except_hook import add_hook, end_all
 from plugins.communicators.messages import Messages, counted
@@ -29,6 +30,7 @@ from plugins.communicators.watcher import ENDING
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
+_MOST = 1 << 31  # more than the numbers that MPI takes
 _OBJECTS = 0x6F62  # the tag of the messages of collective calls
 _STARTERS = {  # variables by which launchers tell how many processes there are
     "PMI_SIZE": "the mpiexec of MPICH",
@@ -64,6 +66,8 @@ class MpiCommunicator(Waiting):
     ) -> None:
         self._mpi = _library()
         given = self._mpi.COMM_WORLD if mpi_comm is None else mpi_comm
+        a_communicator = "a communicator of mpi4py, such as MPI.COMM_WORLD"
+        refuse_other("create_communicator", "mpi_comm", given, self._mpi.Intracomm, a_communicator)
         self._comm = given.Dup()  # so that messages of others are no concern of ours
         super().__init__(self._comm.Get_rank(), self._comm.Get_size(), time_limit, **config)
         self._own_config = {**config, "time_limit": time_limit, "shared_memory": shared_memory}
@@ -112,6 +116,12 @@ class MpiCommunicator(Waiting):
     @checked
     def split(self, color: int | None, key: int) -> Self | None:
         """The communicator of the ranks that give the same `color`, in the order of `key`."""
+        for name, value, least in (("color", color, 0), ("key", key, -_MOST)):
+            if value is not None and not least <= value < _MOST:
+                raise CommunicatorError(
+                    f"split: expected {name} to be from {least} to {_MOST - 1}, got {value}. None "
+                    "is the color of a rank that belongs to no part."
+                )
         self.tell("split")
         config = dict(self._own_config)
         # Several are made at once, each of which would take what is there for its own.
@@ -224,8 +234,8 @@ class MpiCommunicator(Waiting):
 
     def _shuffle(self, what: str, objs: Sequence[Any], to: Any) -> list[Any]:
         """Give each of the ranks in `to` its object; what the ranks have for this one."""
+        messages = {r: _packed(objs[r]) for r in to if r != self.rank}  # which may be refused
         self.tell(what)
-        messages = {r: _packed(objs[r]) for r in to if r != self.rank}
         lengths = np.array([messages[r].size if r in messages else 0 for r in range(self.size)])
         incoming = np.empty_like(lengths)
         self._wait(what, self._comm.Ialltoall(lengths, incoming))

@@ -306,6 +306,7 @@ class MultiNodeOptimizer(GradientMethod):
         comm = self._communicator
         if self._known is None:
             comm.compare("create_multi_node_optimizer", self._settings())
+        comm.compare("parameters of an optimizer", _trained(named))
         comm.bcast_data(self._target())
         self._shared_seed = _draw_apart(comm)
         self._numbers = {id(p.update_rule): number for number, (_, p) in enumerate(named)}
@@ -347,7 +348,8 @@ class MultiNodeOptimizer(GradientMethod):
         """What has to be the same on all ranks from the first step on."""
         hooks = f"hooks {', '.join(self._hooks) or 'none'}"
         how = f"shard_state={self._shards is not None}, double_buffering={len(self._sums) == 2}"
-        return [repr(self), hooks, how, f"{self._communicator.get_config()}"]
+        scale, groups = f"loss scale {self.loss_scale}", [repr(each) for each in self.groups]
+        return [repr(self), hooks, how, f"{self._communicator.get_config()}", scale, *groups]
 
     # ------------------------------------------------------------------ with state in parts
 
@@ -503,6 +505,10 @@ def _draw_apart(comm: Communicator) -> int | None:
     if stream is not None and stream["seed"] in seeds[: comm.rank]:
         _install({**stream, "seed": (stream["seed"] + comm.rank * _APART) & _WORD})
     return None if None in seeds else (seeds[0] + _SHARED) & _WORD
+
+
+def _trained(named: list[tuple[str, Parameter]]) -> list[str]:
+    return [f"{path}, {'frozen' if p.frozen else 'trained'}" for path, p in named]
 
 
 def _as_known(named: list[tuple[str, Parameter]]) -> list[Any]:

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.mpi
 
 def test_a_process_alone():
     check_communicator(create_communicator("local"), megabytes=1)
+    assert create_communicator("local", time_limit=60, shared_memory=False).size == 1
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

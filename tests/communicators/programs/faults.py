@@ -1,6 +1,7 @@
 """Faults, each of which has to end all ranks with an error."""
 
 import os
+import pickle
 import signal
 import sys
 import time
@@ -16,11 +17,12 @@ comm = create_communicator("mpi", time_limit=3)
 what = sys.argv[1]
 
 
-def trained(rate):
-    """A step whose rate differs by rank."""
+def trained(rate=0.1, prepare=lambda optimizer: None):
+    """A step whose settings differ by rank."""
     optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(rate), comm)
     model = core.links.Classifier(core.links.Linear(2, 2))
-    optimizer.setup(model).update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+    prepare(optimizer.setup(model))
+    optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
 
 
 def of_other_calls():
@@ -33,6 +35,9 @@ def of_other_calls():
         "call": lambda: comm.barrier() if comm.rank else comm.bcast(x),
         "root": lambda: comm.bcast(x, comm.rank),
         "optimizer": lambda: trained(0.1 + comm.rank),
+        "group": lambda: trained(prepare=lambda each: each.group("*/b", lr=0.1 + comm.rank)),
+        "scale": lambda: trained(prepare=lambda each: each.set_loss_scale(1 + comm.rank)),
+        "frozen": lambda: trained(prepare=lambda each: comm.rank or each.target.disable_update()),
         "model": lambda: comm.bcast_data(core.links.Linear(2 + comm.rank, 3)),
     }.items():
         try:
@@ -66,6 +71,9 @@ def of_other_calls():
         lambda: comm.send(x, 1 - comm.rank, -1),
         lambda: comm.recv(1 - comm.rank, 1 << 40),
         lambda: comm.split("even", 0),
+        lambda: comm.split(-1, 0),
+        lambda: comm.split(0, 1 << 40),
+        lambda: create_communicator("mpi", comm),
         lambda: create_communicator("mpi", time_limit=0),
     ):
         try:
@@ -74,6 +82,19 @@ def of_other_calls():
             assert ": expected " in str(error), error
         else:
             raise AssertionError("what is no array, model or optimizer was taken")
+
+    def gather():
+        try:
+            comm.gather_obj(lambda: None)  # which cannot be pickled, as the others have to
+        except (AttributeError, pickle.PicklingError):
+            comm.barrier()
+
+    try:
+        gather()
+    except CommunicatorError as error:
+        assert "'gather to rank 0' and rank 1 at 'barrier'" in str(error), error
+    else:
+        raise AssertionError("what cannot be pickled was gathered")
     part = comm.split(0, 0)
     part.finalize()
     for call in (part.barrier, lambda: part.allreduce(x), lambda: part.send(x, 1 - part.rank)):
