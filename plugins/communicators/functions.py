@@ -77,6 +77,11 @@ def _anywhere(comm: Communicator, what: str, *inputs: Any) -> bool:
     return any(comm.tell(what, int(_needed(*inputs))))
 
 
+def _delegates(x: Any) -> list[Variable]:
+    """The delegate that a rank without a value gives, if it gives one."""
+    return [x] if isinstance(x, Variable) and x.shape == (1,) else []
+
+
 # ---------------------------------------------------------------------- from one rank to another
 
 
@@ -221,15 +226,15 @@ def weighted_sum(comm: Communicator, x: Any, weight: float) -> Variable:
 def bcast(comm: Communicator, x: Any, root: int = 0) -> Variable:
     """The value that `root` has, on all ranks; its gradient is the sum of the gradients of all.
 
-    The others give None, or a delegate.
+    The others give None, or a delegate; a value of their own is not looked at.
     """
 
     def adjoint(grad: Any) -> Any:
         found = gather(comm, grad, root)
         return (reduce(add, found),) if comm.rank == root else [found] * len(own)
 
-    own = [] if x is None else [x]
-    if comm.rank == root and not own:
+    own = [x] if comm.rank == root and x is not None else _delegates(x)
+    if comm.rank == root and x is None:
         raise CommunicatorError(f"functions.bcast: expected an array on rank {root}, got None.")
     needs = _anywhere(comm, f"functions.bcast from {root}", *own)
 
@@ -256,16 +261,14 @@ def gather(comm: Communicator, x: Any, root: int = 0) -> Any:
 def scatter(comm: Communicator, xs: Any, root: int = 0) -> Variable:
     """The part that `root` has for this rank in its tuple; gradients are gathered.
 
-    The others give None, or a delegate.
+    The others give None, or a delegate; values of their own are not looked at.
     """
 
     def adjoint(grad: Any) -> Any:
         found = gather(comm, grad, root)
         return found if comm.rank == root else [found] * len(own)
 
-    own = [] if xs is None else [xs]
-    if comm.rank == root:
-        own = comm._one_each("scatter", xs)
+    own = comm._one_each("scatter", xs) if comm.rank == root else _delegates(xs)
     needs = _anywhere(comm, f"functions.scatter from {root}", *own)
 
     def values(arrays: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -196,12 +196,21 @@ def recurrent():
         np.testing.assert_allclose(comm.allreduce(p.grad), g, rtol=1e-3, atol=1e-5)
 
 
+def values_of_others():
+    """What ranks give beside the root is not looked at."""
+    x, *xs = [core.Variable(np.ones((2, 3))) for _ in range(1 + size)]
+    F.sum(C.bcast(comm, x, size - 1)).backward()
+    F.sum(C.scatter(comm, xs, size - 1)).backward()
+    assert {each.grad is not None for each in (x, *xs)} == {rank == size - 1}
+
+
 for each in (ring, gathered, exchanged, spread, collected, divided, summed):
     check(each)
 chain_list()
 batch_normalization()
 narrow_batch_normalization()
 recurrent()
+values_of_others()
 # What needs no gradient asks for none.
 if size > 1 and rank == 0:
     C.send(np.ones(3, "f"), comm, 1)
