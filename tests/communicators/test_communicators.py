@@ -32,6 +32,21 @@ def test_processes_of_mpi(ranks, count):
     assert f"proved {count} {count}" in ranks.run(count, "proof", "mpi", megabytes)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Own", "proved"),
+        ("ForgetsAxes", "AssertionError: send and recv"),
+        ("TakesAnyTag", "AssertionError: tags"),
+        ("TurnsRanksAround", "AssertionError: allgather"),
+        ("DoesNotWait", "AssertionError: allreduce"),
+    ],
+)
+def test_a_communicator_of_ones_own_is_proved_and_its_faults_are_named(default_ranks, name, told):
+    _, said, _ = default_ranks.outcome(3, "own", name)
+    assert told in said
+
+
 @pytest.mark.parametrize("name", ["unchanging", "strict"])  # `torch` and `jax` by hand
 def test_arrays_of_other_libraries(default_ranks, name):
     assert "alike" in default_ranks.run(2, "strangers", name)
