@@ -167,6 +167,7 @@ class MpiCommunicator(Waiting):
 
     def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed again."""
+        self._refuse_recording("send")
         tag = self._tag("send", tag)
         dest, message = self._peer("send", dest), _packed(obj)
         self._sent[dest] += 1
@@ -177,6 +178,7 @@ class MpiCommunicator(Waiting):
 
     def recv_obj(self, source: int, tag: int = 0) -> Any:
         """The next object that the rank `source` sends with this `tag`."""
+        self._refuse_recording("recv")
         source, length = self._peer("recv", source), np.empty(1, np.int64)
         tag = self._tag("recv", tag)
         what = f"recv from rank {source}" + (f" with tag {tag}" if tag else "")

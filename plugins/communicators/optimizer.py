@@ -224,7 +224,7 @@ class MultiNodeOptimizer(GradientMethod):
         if lossfun is not None:
             self._refuse_uncallable("update", lossfun)
             self._counted = _examples(args, kwds)
-            if self._counted:
+            if self._counted or _is_collective(self._target()):
                 self._differentiate(lossfun, *args, **kwds)
             else:
                 self._target().cleargrads()

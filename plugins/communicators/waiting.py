@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import CommunicatorError
+from core.errors import CommunicatorError, TraceError
 from core.training import Communicator
 from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.messages import WAITING, under_way
@@ -85,6 +86,17 @@ class Waiting(Communicator):
             elif self._crowded:
                 _give_way()
 
+    @staticmethod
+    def _refuse_recording(what: str) -> None:
+        """Refuse to exchange what replays would not; before another rank waits for it."""
+        tape = sys.modules.get("core.tracing.tape")  # there where anything is recorded
+        if tape is not None and tape.under_way():
+            raise TraceError(
+                f"{what}: what ranks exchange cannot be recorded. Leave it out of captured steps "
+                "and traces; optimizers of several ranks exchange gradients when steps are "
+                "replayed."
+            )
+
     def _tell_waiting(self, rank: int) -> None:
         """Let a rank know that this one waits for its next message, and after how many."""
         note = np.zeros(_NOTE, np.uint8)
@@ -122,6 +134,7 @@ class Waiting(Communicator):
 
         Raises CommunicatorError on every rank where one is about to do something else.
         """
+        self._refuse_recording(what)
         mine = np.zeros(_NOTE, np.uint8)
         mine[:8] = np.frombuffer(np.int64(number).tobytes(), np.uint8)
         text = what.encode()[: _NOTE - 8]
