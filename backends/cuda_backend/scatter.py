@@ -27,7 +27,7 @@ def scatter_add(xp: Any, kernels: Any, a: Any, index: Any, values: Any, name: st
         xp.add.at(a, parts, values)
         return a
     if len(parts) == 1 and getattr(getattr(parts[0], "dtype", None), "kind", "") in ("i", "u"):
-        (named,), width = parts, prod(a.shape[1:])
+        named, width = parts[0].astype("int64", copy=False), prod(a.shape[1:])
         whole = (*named.shape, *a.shape[1:])
         named = xp.where(named < 0, named + a.shape[0], named)
     else:
@@ -40,7 +40,7 @@ def scatter_add(xp: Any, kernels: Any, a: Any, index: Any, values: Any, name: st
         rows = xp.full(whole, values, dtype=a.dtype)
     else:
         rows = xp.broadcast_to(xp.asarray(values, dtype=a.dtype), whole)
-    flat = xp.reshape(named, (-1,)).astype("int64")
+    flat = xp.ascontiguousarray(xp.reshape(named, (-1,)))
     ranked, order = _sorted(xp, kernels, flat)
     table = xp.ascontiguousarray(a)
     args = (table, xp.ascontiguousarray(rows), ranked, order, count, width, a.size // width)

@@ -24,6 +24,7 @@ def places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
         return xp.reshape(xp.arange(math.prod(a.shape), device=native_place(a)), a.shape)[parts]
     row: AnyArray = 0
     for part, n in zip(parts, a.shape, strict=False):
+        part = xp.astype(part, xp.int64, copy=False)  # smaller integers do not count so far
         row = row * n + xp.where(part < 0, part + n, part)
     rest = a.shape[len(parts) :]
     inside = xp.reshape(xp.arange(math.prod(rest), dtype=row.dtype, device=native_place(a)), rest)

@@ -286,19 +286,25 @@ def _draws(b: Backend) -> None:
 def _sums_into_places(b: Backend) -> None:
     """`scatter_add` adds as often as an index names a place, and gives the array."""
     for name in _floats(b):
-        for index in ([0, 2, 2, 1, 2], slice(1, None), (slice(None), 1)):
+        indices: tuple[Any, ...] = [0, 2, 2, 1, 2], slice(1, None), (slice(None), 1)
+        for index in indices:
             _one_sum_into_places(b, name, index, (3, 2))
         _one_sum_into_places(b, name, (..., None), ())
+    for integer in ("uint8", "int8", "int64"):  # of few bits: places are counted in more
+        named = np.array([9, 120, 9], integer)
+        for index in (named, (named, named)):
+            _one_sum_into_places(b, "float32", index, (130, 121))
 
 
 def _one_sum_into_places(b: Backend, name: str, index: Any, shape: tuple[int, ...]) -> None:
     expected = _values(*shape).astype(name)
     a = b.asarray(expected.copy())
-    listed = isinstance(index, list)
-    host_index = np.array(index, "int32") if listed else index
-    values = _values(*expected[host_index].shape).astype(name)
-    np.add.at(expected, host_index, values)
-    found = b.scatter_add(a, b.asarray(host_index) if listed else index, b.asarray(values))
+    index = np.array(index, "int32") if isinstance(index, list) else index
+    parts = index if isinstance(index, tuple) else (index,)
+    there = tuple([b.asarray(part) if isinstance(part, np.ndarray) else part for part in parts])
+    values = _values(*expected[index].shape).astype(name)
+    np.add.at(expected, index, values)
+    found = b.scatter_add(a, there if len(there) > 1 else there[0], b.asarray(values))
     _demand((found is a) is b.mutable, "scatter_add gives the array itself, if mutable")
     _near(b, found, expected, name, f"scatter_add at {index} in {name}")
 

@@ -9,6 +9,15 @@ from core.errors import OutOfRange
 from plugins.functions.refusal import refused
 
 
+def widened(xp: Any, numbers: Any) -> Any:
+    """Numbers in a dtype that holds those of all classes, and -1: as int64, if they have few bits.
+
+    A class of 300 is none of uint8: it would be compared as 44.
+    """
+    wide = numbers.dtype in (xp.int32, xp.int64) or not xp.isdtype(numbers.dtype, "integral")
+    return numbers if wide else xp.astype(numbers, xp.int64)
+
+
 def refuse_outside(
     where: str, backend: Backend, name: str, numbers: Any, size: int, cure: str
 ) -> None:

@@ -56,3 +56,39 @@ def test_the_referee_notices_too():
     strict = core.backend.get("strict")
     with pytest.raises(OutOfRange, match="got -1"):
         F.embed_id(strict.asarray(np.array([-1])), strict.asarray(W))
+
+
+MANY = np.random.default_rng(0).normal(size=(3, 300)).astype("f")
+
+CLASSES = {
+    "softmax_cross_entropy": F.softmax_cross_entropy,
+    "with a graph of its gradient": lambda x, t: F.softmax_cross_entropy(
+        x, t, enable_double_backprop=True
+    ),
+    "select_item": F.select_item,
+    "hinge": F.hinge,
+    "embed_id": lambda x, t: F.embed_id(t, F.transpose(x), ignore_label=-1),
+    "accuracy": lambda x, t: F.accuracy(x, t, ignore_label=-1),
+    "classification_summary": lambda x, t: F.classification_summary(x, t, 300)[0][1:3],
+    "one_hot": lambda x, t: F.one_hot(t, 300),
+    "connectionist_temporal_classification": lambda x, t: F.connectionist_temporal_classification(
+        [x, x, x], t[:, None], 0
+    ),
+}
+
+
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+@pytest.mark.parametrize("call", CLASSES.values(), ids=CLASSES)
+def test_labels_of_few_bits_name_one_of_many_classes(call, place):
+    """300 classes, whose numbers uint8 does not hold: 257 is none of 1, and 255 none of -1."""
+    device, found = core.get_device(place), []
+    scores = MANY.copy()
+    scores[0, 257] = 9
+    for dtype in ("uint8", "int64"):
+        x, t = [core.Variable(device.send(a)) for a in (scores, np.array([1, 255, 43], dtype))]
+        y = call(x, t)
+        if y.requires_grad:
+            F.sum(y).backward()
+        found.append([core.backend.to_host(a) for a in (y.array, x.grad) if a is not None])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -8,3 +8,10 @@ requires_plugin_api = 1
 @hookimpl
 def register_backends():
     return {"jax": "plugrad_jax.backend:JaxBackend"}
+
+
+@hookimpl
+def register_kernels(backend):
+    if backend != "jax":
+        return {}
+    return {"compute": {"plugins.functions.array.get_item:GetItem": "plugrad_jax.arrays:get_item"}}

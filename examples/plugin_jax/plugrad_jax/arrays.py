@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from operator import is_
 from typing import Any
 
 import jax
@@ -121,19 +122,33 @@ class Arrays(JaxBackend):
 
     def put(self, a: Any, index: Any, value: Any) -> Any:
         """`a` with `value` where an index says."""
-        return a.at[index].set(value)
+        return a.at[_wide(index)].set(value)
 
     def put_sum(self, a: Any, index: Any, value: Any) -> Any:
         """`a` with `value` added where an index says."""
-        return a.at[index].add(value)
+        return a.at[_wide(index)].add(value)
 
     def scatter_add(self, a: Any, index: Any, values: Any) -> Any:
         """`a` with values added as often as the index names a place."""
-        return a.at[index].add(values)
+        return a.at[_wide(index)].add(values)
 
     def memory(self, array: Any) -> int:
         """Arrays that never change share nothing that could be told."""
         return id(array)
+
+
+def get_item(f: Any, xp: Any, x: Any) -> Any:
+    """The kernel of x[slices], where numbers in them are of too few bits for JAX."""
+    index = _wide(f.slices)
+    return NotImplemented if index is f.slices else x[index]
+
+
+def _wide(index: Any) -> Any:
+    """An index with int8 in 64 bits: JAX adds the size of an axis to its numbers."""
+    if isinstance(index, tuple):
+        parts = tuple(map(_wide, index))
+        return index if all(map(is_, parts, index)) else parts
+    return index.astype("int64") if getattr(index, "dtype", None) == "int8" else index
 
 
 def _kinds() -> list[str]:

@@ -108,6 +108,19 @@ def test_places_that_are_not_there_are_refused(index):
     assert x[3, -3].array == x[-4, 2].array == 0
 
 
+def test_numbers_of_8_bits_name_places_of_long_axes():
+    """JAX itself adds the size of the axis to them, which int8 does not hold."""
+    at = np.array([2, 120, 2], "int8")
+    x, y = [core.Variable(lib.asarray(np.ones((130, 121)))) for lib in (jax.numpy, np)]
+    for index in (at, (at, at), (slice(None), at)):
+        parts = index if isinstance(index, tuple) else (index,)
+        there = tuple([jax.numpy.asarray(p) if p is at else p for p in parts])
+        for v, given in ((x, there), (y, index)):
+            v.cleargrad()
+            F.sum(v[given] * 3).backward()
+        np.testing.assert_array_equal(x.grad, y.grad)
+
+
 def test_a_model_that_comes_to_the_host_learns_there():
     model = core.Sequential(L.Linear(3, 2), L.BatchNormalization(2)).to_device("jax")
     optimizer = optimizers.MomentumSGD().setup(model)

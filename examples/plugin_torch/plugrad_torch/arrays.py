@@ -16,7 +16,7 @@ from core.typing import Sizes
 from plugrad_torch import devices
 from plugrad_torch.backend import TorchBackend
 from plugrad_torch.graphs import Graphs
-from plugrad_torch.indexing import goes_back, part_of, places_of
+from plugrad_torch.indexing import goes_back, of_numbers, part_of, places_of
 from plugrad_torch.namespace import NAMESPACE
 from plugrad_torch.random import TorchRandom
 
@@ -166,7 +166,7 @@ class Tensors(TorchBackend):
     def put(self, a: Tensor, index: Any, value: Any) -> Tensor:
         """`a[index] = value`, also where PyTorch has no such slices."""
         if not goes_back(index):
-            a[index] = value
+            a[of_numbers(index)] = value
         elif a.numel():
             a[places_of(a, index)] = value
         return a

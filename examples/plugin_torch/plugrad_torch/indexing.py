@@ -1,11 +1,14 @@
-"""Indexes with negative steps, which PyTorch's arrays do not have: the axes are turned before."""
+"""Indexes that PyTorch has not: negative steps, before which axes are turned; small numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+_KNOWN = (torch.bool, torch.int32, torch.int64)
 
 
 def goes_back(index: Any) -> bool:
@@ -13,8 +16,18 @@ def goes_back(index: Any) -> bool:
     return any(map(_is_back, index if isinstance(index, tuple) else (index,)))
 
 
+def of_numbers(index: Any) -> Any:
+    """The index, its arrays of whole numbers in 64 bits: PyTorch takes uint8 for truth values."""
+    if isinstance(index, tuple):
+        return tuple(map(of_numbers, index))
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        return torch.from_numpy(index.astype("int64"))
+    return index.long() if isinstance(index, Tensor) and index.dtype not in _KNOWN else index
+
+
 def part_of(x: Tensor, index: Any) -> Tensor:
     """x[index]; a copy where a step is negative."""
+    index = of_numbers(index)
     if not goes_back(index):
         return x[index]
     turned, index = _turned(x.shape, index)

@@ -43,6 +43,11 @@ def sign(x: Any, /) -> Any:
     return torch.where(torch.isnan(x), x, found) if x.is_floating_point() else found
 
 
+def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+    """The parts that integers of any dtype name along an axis."""
+    return compat.take(x, indices.long(), axis=axis)
+
+
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     """The elements that integers of any dtype name along an axis."""
     return compat.take_along_axis(x, indices.long(), axis=axis)
@@ -76,6 +81,7 @@ OWN |= {
     "matrix_transpose": lambda x, /: x.mT,
     "permute_dims": torch.permute,
     "sign": sign,
+    "take": take,
     "take_along_axis": take_along_axis,
 }
 

@@ -136,6 +136,32 @@ def test_slices_may_go_backwards(index):
     assert np.array_equal(x.grad.numpy(), y.grad)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32"])
+def test_numbers_of_few_bits_are_numbers(dtype):
+    """PyTorch itself takes uint8 for truth values, and 300 for 44 beside it."""
+    at = np.array([2, 0, 2], dtype)
+    x = np.arange(12.0).reshape(3, 4)
+    for index in (at, (at, at), (slice(None), at), (at, slice(None, None, -1))):
+        y, there = [core.Variable(lib.asarray(x.copy())) for lib in (np, torch)]
+        for given in (index, tuple(map(_there, index)) if isinstance(index, tuple) else _there(at)):
+            there.cleargrad()
+            F.sum(there[given] * there[given]).backward()
+            y.cleargrad()
+            F.sum(y[index] * y[index]).backward()
+            np.testing.assert_array_equal(there.grad, y.grad)
+    changed = core.Variable(torch.asarray(x), requires_grad=False)
+    changed[_there(at)] = 7.0
+    assert changed[2].array.tolist() == changed[0].array.tolist() == [7.0] * 4
+    scores = np.random.default_rng(0).normal(size=(3, 300))
+    losses = [F.softmax_cross_entropy(lib.asarray(scores), lib.asarray(at)) for lib in (np, torch)]
+    assert losses[1].item() == pytest.approx(losses[0].item())
+    assert np.array_equal(F.embed_id(_there(at), torch.asarray(x)).array, x[at])
+
+
+def _there(part):
+    return torch.asarray(part) if isinstance(part, np.ndarray) else part
+
+
 def test_what_is_kept_of_a_maximum_is_its_place_in_the_window():
     x = np.random.RandomState(0).permutation(70).reshape(1, 2, 5, 7).astype("f")
     for settings in ((2,), (3, 2, 1), ((2, 3), 1, 0, False)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, anything, integers
 from plugins.functions.derived import function_of
-from plugins.functions.labels import refuse_outside
+from plugins.functions.labels import refuse_outside, widened
 
 
 class SelectItem(FunctionNode):
@@ -47,6 +47,7 @@ class PlaceItem(FunctionNode):
     length: int
 
     def compute(self, xp, x, t):
+        t = widened(xp, t)
         places = xp.arange(self.length, dtype=t.dtype, device=t.device)
         return xp.where(places == t[:, None], x[:, None], 0)
 

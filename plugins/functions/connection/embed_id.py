@@ -6,7 +6,7 @@ from math import prod
 
 from core import Domain, FunctionNode, integers, real
 from plugins.functions.derived import function_of
-from plugins.functions.labels import refuse_outside
+from plugins.functions.labels import refuse_outside, widened
 
 NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
 
@@ -37,7 +37,7 @@ class EmbedIDFunction(FunctionNode):
     domain = Domain("(...),(v,k)->(...,k)", x=integers(0, "v"), W=real(-2, 2), dims={"v": (1, 5)})
 
     def compute(self, xp, x, W):
-        numbers = x
+        numbers = x = widened(xp, x)
         if self.ignore_label is not None:
             ignored = x == self.ignore_label
             numbers = xp.where(ignored, xp.zeros_like(x), x)
@@ -60,7 +60,7 @@ class EmbedIDGradient(FunctionNode):
     wide = True
 
     def compute(self, xp, x, g):
-        flat = xp.reshape(x, (-1,))
+        flat = widened(xp, xp.reshape(x, (-1,)))
         g = xp.reshape(g, (prod(x.shape), g.shape[-1]))
         if self.ignore_label is not None:
             ignored = flat == self.ignore_label

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
 from core.errors.removed import removed
 from core.typing import Array
+from plugins.functions.labels import widened
 
 
 class Accuracy(FunctionNode):
@@ -25,6 +26,7 @@ class Accuracy(FunctionNode):
     )
 
     def compute(self, xp, y, t):
+        t = widened(xp, t)
         right = xp.astype(xp.argmax(y, axis=1), t.dtype) == t
         if self.ignore_label is None:
             return xp.sum(xp.astype(right, y.dtype)) / max(prod(t.shape), 1)

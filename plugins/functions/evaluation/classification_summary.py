@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.errors.removed import removed
 from core.typing import AnyArray, Array
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
+from plugins.functions.labels import widened
 
 
 class ClassificationSummary(FunctionNode):
@@ -34,7 +35,7 @@ class ClassificationSummary(FunctionNode):
     )
 
     def compute(self, xp, y, t):
-        labels = self.label_num
+        t, labels = widened(xp, t), self.label_num
         if labels is None:
             labels = int(xp.max(t)) + 1 if prod(t.shape) else 0
         guess = xp.astype(xp.argmax(y, axis=1), t.dtype)

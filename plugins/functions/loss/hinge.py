@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, choice, integers, real
 from core.typing import AnyArray
 from plugins.functions.derived import function_of
-from plugins.functions.labels import refuse_outside
+from plugins.functions.labels import refuse_outside, widened
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -67,6 +67,7 @@ class Hinge(FunctionNode):
         return xp.sum(margin, dtype=x.dtype) / max(x.shape[0], 1)
 
     def _signs(self, xp: Any, x: AnyArray, t: AnyArray) -> AnyArray:
+        t = widened(xp, t)
         classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
         return 1.0 - 2.0 * xp.astype(classes == t[:, None], x.dtype)
 

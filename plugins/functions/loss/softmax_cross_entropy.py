@@ -21,7 +21,7 @@ from core.typing import AnyArray, Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.cast import cast
-from plugins.functions.labels import refuse_outside
+from plugins.functions.labels import refuse_outside, widened
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
@@ -64,6 +64,7 @@ class SoftmaxCrossEntropy(FunctionNode):
             self.class_weight = _checked_weight(self.class_weight)
 
     def compute(self, xp, x, t):
+        t = widened(xp, t)
         counted = t != self.ignore_label
         label = xp.where(counted, t, xp.zeros_like(t))
         refuse_outside("SoftmaxCrossEntropy", self.backend, "t", label, x.shape[1], LABELS)
@@ -92,6 +93,7 @@ class SoftmaxCrossEntropy(FunctionNode):
         return w / (xp.maximum(count, xp.ones_like(count)) if self.normalize else count)
 
     def gradient_x(self, xp, g, x, t, w, log_total):
+        t = widened(xp, t)
         classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
         classes = xp.reshape(classes, (-1, *(1,) * (t.ndim - 1)))
         share = xp.exp(x - log_total)

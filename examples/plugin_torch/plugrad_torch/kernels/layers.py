@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from plugrad_torch.indexing import goes_back, part_of
+from plugrad_torch.indexing import part_of
 
 _threshold = torch.ops.aten.threshold_backward.default
 _of_sigmoid = torch.ops.aten.sigmoid_backward.default
@@ -93,8 +93,9 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Tensor, t: Tensor) -> Any:
     """The loss of scores (n, classes), each class counting as much as any other."""
     if x.ndim != 2 or f.class_weight is not None or 0 in x.shape:
         return NotImplemented
+    t = t.long()  # PyTorch compares uint8 with 300 as with 44
     counted = t != f.ignore_label
-    label = torch.where(counted, t, 0).long()
+    label = torch.where(counted, t, 0)
     if f.backend.outside(label, x.shape[1]):
         return NotImplemented  # the formula says which
     f.log_total = torch.logsumexp(x, 1, keepdim=True)
@@ -114,15 +115,19 @@ def softmax_cross_entropy_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
     if x.ndim != 2 or x.dtype is not g.dtype or 0 in x.shape:
         return NotImplemented
     share = torch.exp(x - f.log_total)
+    t = t.long()
     inside = (t >= 0) & (t < x.shape[1])
-    label = torch.where(inside, t, 0).long()[:, None]
+    label = torch.where(inside, t, 0)[:, None]
     share.scatter_add_(1, label, -inside[:, None].to(x.dtype))
     return share.mul_((g * f.w)[:, None]), None
 
 
 def get_item(f: Any, xp: Any, x: Tensor) -> Any:
     """x[slices], whose steps may be negative."""
-    return part_of(x, f.slices) if goes_back(f.slices) else NotImplemented
+    try:
+        return part_of(x, f.slices)
+    except IndexError:
+        return NotImplemented  # the formula says what is wrong
 
 
 def embed_id_gradient(f: Any, xp: Any, x: Tensor, g: Tensor) -> Any:
