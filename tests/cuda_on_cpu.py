@@ -8,11 +8,12 @@ block has, which wait for each other where the kernel says so.
 import ctypes
 import subprocess
 import tempfile
+from math import prod
 from pathlib import Path
 
 import numpy as np
 
-from backends.cuda_backend.kernels.words import PRELUDE
+from backends.cuda_backend.kernels.words import PRELUDE, STORED
 
 _ONE = ["exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin"]
 _ONE += ["acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt", "floor", "ceil"]
@@ -128,16 +129,14 @@ def compiled(sources, threads=False):
     return [_Launch(getattr(loaded, f"run{i}"), source) for i, source in enumerate(sources)]
 
 
-_NUMBERS = {
-    "double": ctypes.c_double,
-    "float": ctypes.c_float,
-    "long long": ctypes.c_longlong,
-    "unsigned": ctypes.c_uint,
-}
+_NUMBERS = {"double": (float, ctypes.c_double), "long long": (int, ctypes.c_longlong)}
+"""What CuPy makes of Python's numbers, whatever the kernel takes."""
+_MOST = 2**31 - 1, 2**16 - 1
+"""Blocks that CUDA launches along each axis."""
 
 
 class _Launch:
-    """A kernel, called as one of CuPy's."""
+    """A kernel, called as one of CuPy's: with what a GPU would not take, it fails."""
 
     def __init__(self, function, source):
         self._function = function
@@ -145,12 +144,18 @@ class _Launch:
 
     def __call__(self, grid, block, args):
         held, pointers = [], []
+        assert all([1 <= n <= most for n, most in zip(grid, _MOST, strict=True)])
+        assert min(block) >= 1 and prod(block) <= 1024
         for parameter, arg in zip(self.source.parameters, args, strict=True):
             if "*" in parameter.type:
                 assert isinstance(arg, np.ndarray) and arg.flags.c_contiguous
+                of = parameter.type.split("*")[0].removeprefix("const ")
+                assert STORED[arg.dtype.name] == of
                 pointers.append(arg.ctypes.data)
             else:
-                held.append(_NUMBERS[parameter.type](arg))
+                kind, number = _NUMBERS[parameter.type]
+                assert type(arg) is kind and number(arg).value == arg or arg != arg
+                held.append(number(arg))
                 pointers.append(ctypes.addressof(held[-1]))
         sizes = (ctypes.c_int * 4)(*grid, *block)
         self._function(sizes, (ctypes.c_void_p * len(pointers))(*pointers))
