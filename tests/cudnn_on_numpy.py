@@ -163,6 +163,7 @@ class pygraph:
         assert workspace and handle is self.handle and handle.stream is not None
         assert sorted(places) == sorted([t.uid for t in self.tensors])
         for tensor in self.tensors:
+            assert tensor.is_pass_by_value or places[tensor.uid] % 16 == 0
             tensor.array = tensor.memory(places[tensor.uid])
         for outputs, compute, inputs in self.steps:
             found = compute(*[t.array.astype("f8") for t in inputs])

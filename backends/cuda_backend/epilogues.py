@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from threading import local
 from typing import Any
 
+from backends.cuda_backend.cudnn.layout import whole
 from backends.cuda_backend.cudnn.use import HALVES, takes_halves
 from core import config
 from core.arrays.backend import BACKENDS
@@ -62,8 +63,8 @@ class Epilogues:
             sums = "COMPUTE_32F_FAST_TF32"
         device = int(self._cupy.cuda.runtime.getDevice())
         of_inputs = [(n, i.shape, i.strides) for n, i in sorted(inputs.items())]
-        layouts = a.shape, a.strides, b.shape, b.strides, a.dtype.name, *of_inputs
-        key = name, layouts, sums, device
+        layouts = [(x.shape, x.strides, begin(x)) for x in (a, b)]
+        key = name, *layouts, a.dtype.name, *of_inputs, sums, device
         stream = self._cupy.cuda.get_current_stream()
         planned = known.get(key)
         if planned is None:
@@ -86,6 +87,12 @@ class Epilogues:
         return made
 
 
+def begin(array: Any) -> int:
+    """The power of 2, up to 256, that its address is a multiple of: plans may rely on that."""
+    place: int = array.data.ptr
+    return min(256, place & -place)
+
+
 @takes_halves
 def linear(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """`x W^T + b` in one launch; without a bias CuPy's product is as good."""
@@ -94,7 +101,7 @@ def linear(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     epilogues = BACKENDS[type(x)].epilogues  # type: ignore[attr-defined]
     if epilogues is None:
         return NotImplemented
-    return epilogues.product(_rows(xp, W), _rows(xp, x).T, "BIAS", bias=_rows(xp, b)).T
+    return epilogues.product(_rows(xp, W), _rows(xp, x).T, "BIAS", bias=whole(xp, b)).T
 
 
 @takes_halves

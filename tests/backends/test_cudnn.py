@@ -172,6 +172,27 @@ def test_heads_of_16_bit_floats_are_read_where_they_lie(gpu, lead, is_causal, dt
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
+def test_arrays_begin_where_cudnn_reads(gpu):
+    """It reads 16 bytes at once: parts of arrays that begin elsewhere are copied."""
+    r = np.random.default_rng(4)
+    images, W = r.normal(size=(4, 1, 3, 3)).astype("f"), r.normal(size=(2, 1, 2, 2)).astype("f")
+    last = r.normal(size=(4, 3, 3, 1)).astype("f").transpose(0, 3, 1, 2)
+    rows = r.normal(size=(2, 5, 3 * 8 + 1)).astype("f2")
+
+    def computed(send):
+        found = [F.convolution_2d(send(x)[1:], send(W)) for x in (images, last)]
+        found.append(F.batch_normalization(send(images)[1:], *send(np.ones((2, 3), "f"))[:, 2:]))
+        heads = [core.Variable(send(rows)[..., n : n + 8]) for n in (1, 9, 17)]
+        found.append(F.scaled_dot_product_attention(*heads))
+        F.sum(found[-1] ** 2).backward()
+        return [core.backend.to_host(a) for a in (*found, *[v.grad for v in heads])]
+
+    found, launched = launches(gpu, lambda: computed(gpu.asarray))
+    assert launched == 5
+    for one, other in zip(found, computed(lambda a: a), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-2, atol=2e-2)
+
+
 def test_graphs_are_planned_once_for_each_layout_and_what_the_settings_allow(gpu):
     made = gpu.library_of_graphs.made
     x, W = [gpu.asarray(np.ones(s, "f")) for s in ((1, 1, 4, 4), (1, 1, 2, 2))]

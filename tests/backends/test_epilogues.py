@@ -28,6 +28,7 @@ class Matmul:
 
     def __init__(self, a, b, options, stream):
         self.operands, self.like = (a, b), [(x.shape, x.strides, x.dtype) for x in (a, b)]
+        self.begins = [epilogues.begin(x) for x in (a, b)]
         type(self).made += 1
         type(self).sums = options["compute_type"]
 
@@ -37,6 +38,8 @@ class Matmul:
     def reset_operands(self, a, b, epilog_inputs, stream):
         assert self.operands is None
         assert [(x.shape, x.strides, x.dtype) for x in (a, b)] == self.like
+        begins = [epilogues.begin(x) for x in (a, b)]
+        assert all([new >= old for new, old in zip(begins, self.begins, strict=True)])
         self.operands, self.inputs = (a, b), epilog_inputs
 
     def execute(self, stream, release_workspace):
@@ -45,7 +48,7 @@ class Matmul:
         y, dtype = a @ b, self.operands[0].dtype
         if self.epilog == "BIAS":
             (bias,) = self.inputs.values()
-            assert bias.shape == (y.shape[0],)
+            assert bias.shape == (y.shape[0],) and bias.data.ptr % 16 == 0
             y += np.asarray(bias, "f8")[:, None]
         columns = np.asfortranarray(y.astype(dtype)).view(type(self.operands[0]))
         if self.epilog == "BIAS":
@@ -122,12 +125,25 @@ def test_a_bias_is_added_and_summed_along_with_the_products(gpu, n, k, m, dtype,
 
 def test_each_layout_is_planned_once_and_some_are_kept(gpu, monkeypatch):
     monkeypatch.setattr(epilogues, "MOST", 2)
+    monkeypatch.setattr(epilogues, "begin", lambda array: 256)
     gpu.epilogues._threads.known.clear()
     made, freed = Matmul.made, Matmul.freed
     W, b = gpu.asarray(np.ones((3, 4), "f")), gpu.asarray(np.ones(3, "f"))
     for n in (1, 2, 1, 7, 1, 2):
         F.linear(gpu.asarray(np.ones((n, 4), "f")), W, b)
     assert (Matmul.made - made, Matmul.freed - freed) == (4, 2)
+
+
+def test_plans_rely_on_no_more_than_where_their_first_arrays_began(gpu):
+    """Rows of a batch may begin anywhere; a plan for whole lines of memory must not read them."""
+    room = gpu.asarray(np.zeros(200, "f"))
+    first = -room.data.ptr % 256 // 4
+    W, b = gpu.asarray(np.ones((3, 5), "f")), gpu.asarray(np.arange(4, dtype="f"))[1:]
+    for place in (first, first + 1, first + 4, first):
+        x = room[place : place + 10].reshape(2, 5)
+        x[...] = np.arange(10, dtype="f").reshape(2, 5)
+        y = F.linear(x, W, b)
+        assert core.backend.to_host(y).tolist() == [[11, 12, 13], [36, 37, 38]]
 
 
 def test_how_exact_products_are_follows_the_setting(gpu):

@@ -257,6 +257,20 @@ def test_libraries_compute_what_cupy_does(gpu, name, dtype, last):
         np.testing.assert_allclose(one, other, rtol=DTYPES[dtype], atol=DTYPES[dtype] * most)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("name", STEPS)
+def test_libraries_read_arrays_that_begin_anywhere(gpu, name, dtype):
+    """A part of a batch, after plans for arrays that begin at whole lines of memory."""
+    step, shapes = STEPS[name]
+    random = np.random.default_rng(1)
+    first, *others = [gpu.asarray(random.normal(size=s).astype("f"), dtype) for s in shapes]
+    room = gpu.xp.zeros(first.size + 1, dtype=first.dtype)
+    part = room[1:].reshape(first.shape)
+    part[...] = first
+    one, two = [core.backend.to_host(step(x, *others)).astype("f8") for x in (first, part)]
+    np.testing.assert_allclose(one, two, rtol=DTYPES[dtype], atol=DTYPES[dtype])
+
+
 def test_cudnn_declines_nothing_that_it_has_plans_for_without_a_gpu(gpu):
     if gpu.cudnn is None:
         pytest.skip(str(gpu.without_cudnn))

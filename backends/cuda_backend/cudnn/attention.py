@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backends.cuda_backend.cudnn.layout import Layout, lying, packed
+from backends.cuda_backend.cudnn.layout import READ, Layout, lying, packed, whole
 from backends.cuda_backend.cudnn.use import HALVES, or_formula, or_formula_of_gradient, plans_of
 from core import config
 
@@ -49,7 +49,7 @@ def attention_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     if plan is None:
         return NotImplemented
     made = [xp.empty(a.shape, dtype=a.dtype) for a in inputs]
-    plan((*arrays, xp.ascontiguousarray(f.log_total)), made)
+    plan((*arrays, whole(xp, f.log_total)), made)
     return tuple([a if needs_grad >> i & 1 else None for i, a in enumerate(made)])
 
 
@@ -102,8 +102,10 @@ def _four(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _readable(xp: Any, a: Any) -> Any:
-    """Rows as they lie, whose elements stand side by side; else a copy."""
-    return a if a.strides[-1] == a.itemsize and min(a.strides) > 0 else xp.ascontiguousarray(a)
+    """Rows as they lie, if each begins where cuDNN can read and has no gaps; else a copy."""
+    begins = [a.data.ptr, *[s for s, n in zip(a.strides[:-1], a.shape, strict=False) if n > 1]]
+    fits = a.strides[-1] == a.itemsize and min(a.strides) > 0
+    return a if fits and not any([place % READ for place in begins]) else whole(xp, a)
 
 
 def _stacked(a: Any) -> Layout:

@@ -16,6 +16,9 @@ class Layout(NamedTuple):
     dtype: str
 
 
+READ = 16
+"""Bytes that cuDNN reads at once: memory that it is given begins at a multiple of them."""
+
 NUMBER = Layout((1, 1, 1, 1), (1, 1, 1, 1), "number")
 """That of a number, which a plan is given at each launch, and not an array."""
 
@@ -47,11 +50,17 @@ def channels_last(array: Any) -> bool:
     return bool(array.transpose(0, *range(2, array.ndim), 1).flags.c_contiguous)
 
 
+def whole(library: Any, array: Any) -> Any:
+    """The array, or a copy of it, in the order of C, that begins where cuDNN can read."""
+    found = library.ascontiguousarray(array)
+    return found.copy() if found.data.ptr % READ else found
+
+
 def laid(library: Any, array: Any, last: bool) -> Any:
     """The array, or a copy of it, that lies as `packed` says."""
     if not last:
-        return library.ascontiguousarray(array)
-    turned = library.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1))
+        return whole(library, array)
+    turned = whole(library, array.transpose(0, *range(2, array.ndim), 1))
     return turned.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from backends.cuda_backend.cudnn.layout import NUMBER, Layout, channels_last, laid, packed, room
+from backends.cuda_backend.cudnn.layout import (
+    NUMBER,
+    Layout,
+    channels_last,
+    laid,
+    packed,
+    room,
+    whole,
+)
 from backends.cuda_backend.cudnn.use import or_formula, or_formula_of_gradient, plans_of
 from core.typing import Shape
 
@@ -97,4 +105,4 @@ def _layouts(shape: tuple[int, int, int], dtype: str, last: bool) -> tuple[Layou
 
 def _single(xp: Any, a: Any) -> Any:
     """In float32 and one row, as cuDNN has statistics and parameters."""
-    return xp.ascontiguousarray(a.astype("float32", copy=False).reshape(-1))
+    return whole(xp, a.astype("float32", copy=False).reshape(-1))
