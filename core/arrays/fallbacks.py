@@ -85,7 +85,5 @@ class Fallbacks:
         A backend whose devices run ahead of the host answers in debug mode alone: to answer is to
         wait.
         """
-        wrong = numbers < 0
-        if size <= self.xp.iinfo(numbers.dtype).max:  # else none is, and libraries differ
-            wrong = wrong | (numbers >= size)
-        return bool(self.xp.any(wrong))
+        few = size > self.xp.iinfo(numbers.dtype).max  # none is larger then, and libraries differ
+        return bool(self.xp.any(numbers < 0 if few else (numbers < 0) | (numbers >= size)))

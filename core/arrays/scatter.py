@@ -44,9 +44,8 @@ def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
     every = xp.arange(flat.shape[0], dtype=places.dtype, device=native_place(flat))
     first = xp.searchsorted(ranked, every)
     count = xp.searchsorted(ranked, every, side="right") - first
-    last = places.shape[0] - 1
     for k in range(int(xp.max(count))):
-        pick = xp.minimum(first + k, xp.full_like(first, last))
+        pick = xp.minimum(first + k, xp.full_like(first, places.shape[0] - 1))
         extra = values
         if not isinstance(values, (int, float, complex)):
             extra = xp.take(xp.take(values, order, axis=0), pick, axis=0)
@@ -57,8 +56,7 @@ def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
 def replaced(xp: Any, a: AnyArray, index: Any, value: Any) -> AnyArray:
     """A new array: `a` with `value` in the places of an index, which names none of them twice."""
     where = places(xp, a, index if isinstance(index, tuple) else (index,))
-    value = xp.asarray(value, dtype=a.dtype, device=native_place(a))
-    value = xp.broadcast_to(value, where.shape)
+    value = xp.broadcast_to(xp.asarray(value, dtype=a.dtype, device=native_place(a)), where.shape)
     if math.prod(where.shape) == 0:
         return a
     where, value = xp.reshape(where, (-1,)), xp.reshape(value, (-1,))
