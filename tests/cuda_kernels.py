@@ -110,4 +110,5 @@ def of_draws():
 
 def of_sums():
     """The kernels that add into places."""
-    return [rows.rank(), *[rows.add_rows(dtype) for dtype in (*FLOATS, "int32", "int64")]]
+    of_rows = [rows.add_rows(dtype) for dtype in (*FLOATS, "int32", "int64")]
+    return [rows.rank(), rows.merge(), *of_rows]

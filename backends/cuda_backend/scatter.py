@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from backends.cuda_backend.kernels.rows import THREADS, add_rows, rank
+from backends.cuda_backend.kernels.rows import THREADS, add_rows, merge, rank
 from backends.cuda_backend.kernels.words import STORED
 from core.arrays.scatter import places
 from core.errors.scalars import is_number
 
-MOST = 1 << 15
-"""More places are sorted by CuPy, whose sort waits for the device; fewer are counted, n times n."""
+RUN = 1 << 10
+"""So many places are brought into order by counting; runs of these are merged two by two."""
 
 _KNOWN = [name for name in STORED if name != "bool"]
 
@@ -52,12 +52,13 @@ def scatter_add(xp: Any, kernels: Any, a: Any, index: Any, values: Any, name: st
 
 def _sorted(xp: Any, kernels: Any, flat: Any) -> tuple[Any, Any]:
     """The places in order, equal ones as they come, and where each stood."""
-    if flat.size > MOST:
-        order = xp.argsort(flat, kind="stable")
-        return flat[order], order
-    ranked, order = (xp.empty(flat.shape, dtype="int64") for _ in range(2))
-    kernels.ready(rank())(_grid(flat.size), (THREADS, 1), (flat, ranked, order, flat.size))
-    return ranked, order
+    count, width, grid, block = flat.size, RUN, _grid(flat.size), (THREADS, 1)
+    found, next_one = [[xp.empty(count, dtype="int64") for _ in range(2)] for _ in range(2)]
+    kernels.ready(rank())(grid, block, (flat, *found, count, width))
+    while width < count:
+        kernels.ready(merge())(grid, block, (*found, *next_one, count, width))
+        found, next_one, width = next_one, found, 2 * width
+    return found[0], found[1]
 
 
 def _grid(count: int) -> tuple[int, int]:

@@ -229,9 +229,9 @@ def sums():
 
 @on_cpu
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "int64", "complex64"])
-@pytest.mark.parametrize("most", [scatter.MOST, 2])
-def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, sums, monkeypatch):
-    monkeypatch.setattr(scatter, "MOST", most)
+@pytest.mark.parametrize("run", [scatter.RUN, 2])
+def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, run, sums, monkeypatch):
+    monkeypatch.setattr(scatter, "RUN", run)
     dtype = host().dtype(dtype)
     table = (9 * R.standard_normal((5, 4))).astype(dtype)
     for a in (table, table.T.copy().T, table[::2, 1:]):
@@ -245,6 +245,19 @@ def test_sums_into_places_have_the_bits_of_the_host_in_its_order(dtype, most, su
                 assert scatter.scatter_add(np, sums, found, index, given, name) is found
                 np.add.at(expected, index, given)
                 assert found.tobytes() == expected.tobytes()
+
+
+@on_cpu
+@pytest.mark.parametrize("count", [1, 2, 3, 1023, 1024, 1025, 5000, 40961])
+@pytest.mark.parametrize("run", [1, 7, scatter.RUN])
+def test_places_are_sorted_and_equal_ones_stay_in_order(count, run, sums, monkeypatch):
+    monkeypatch.setattr(scatter, "RUN", run)
+    for most in (1, 9, 1 << 40):
+        flat = R.integers(-most, most, count)
+        ranked, order = scatter._sorted(np, sums, flat)
+        expected = np.argsort(flat, kind="stable")
+        np.testing.assert_array_equal(order, expected)
+        np.testing.assert_array_equal(ranked, flat[expected])
 
 
 @on_cpu

@@ -8,7 +8,6 @@ from backends.cuda_backend.kernels.source import Parameter, Source
 from backends.cuda_backend.kernels.words import COMPUTED, STORED
 
 THREADS = 256
-_RANKED = ("places", "sorted", "order")
 _ROUNDED = {"float16": "as_f16({})", "bfloat16": "as_bf16({})"}
 
 _LOOP = """
@@ -17,12 +16,32 @@ _LOOP = """
 
 _RANK = f"""{_LOOP}
   for (; t < count; t += step) {{
-    const long long place = places[t];
-    long long before = 0;
-    for (long long j = 0; j < count; j++)
-      before += places[j] < place || (places[j] == place && j < t);
-    sorted[before] = place;
-    order[before] = t;
+    const long long place = places[t], begin = t / width * width;
+    const long long end = begin + width < count ? begin + width : count;
+    long long at = begin;
+    for (long long j = begin; j < end; j++)
+      at += places[j] < place || (places[j] == place && j < t);
+    sorted[at] = place;
+    order[at] = t;
+  }}
+"""
+
+_MERGE = f"""{_LOOP}
+  for (; t < count; t += step) {{
+    const long long run = t / width, place = places[t];
+    const bool second = run % 2;
+    const long long other = (second ? run - 1 : run + 1) * width;
+    const long long begin = other < count ? other : count;
+    const long long end = begin + width < count ? begin + width : count;
+    long long low = begin, high = end;
+    while (low < high) {{
+      const long long middle = low + (high - low) / 2;
+      if (places[middle] < place || (second && places[middle] == place)) low = middle + 1;
+      else high = middle;
+    }}
+    const long long at = (second ? t - width : t) + low - begin;
+    sorted[at] = place;
+    ranked[at] = order[t];
   }}
 """
 
@@ -40,12 +59,34 @@ _ADD = """{loop}
 
 @cache
 def rank() -> Source:
-    """`rank(places, sorted, order, count)`: the places in order, and where each stood.
+    """`rank(places, sorted, order, count, width)`: runs of places in order, and where each stood.
 
-    Each thread counts what comes before a place, so that nobody waits, as for a sort.
+    Each thread counts what comes before a place in its run.
     """
-    arrays = [Parameter(f"{'const ' * (n == 'places')}long long*", n) for n in _RANKED]
-    return Source("rank", (*arrays, Parameter("long long", "count")), _RANK)
+    arrays = *_read("places"), *_written("sorted", "order")
+    return Source("rank", (*arrays, *_SIZES), _RANK)
+
+
+@cache
+def merge() -> Source:
+    """`merge(places, order, sorted, ranked, count, width)`: each two runs become one.
+
+    Each thread looks for how many of the other run come before its place; of equal ones the first
+    run's do. Nobody waits, as for a sort that asks the host what to launch.
+    """
+    arrays = *_read("places", "order"), *_written("sorted", "ranked")
+    return Source("merge", (*arrays, *_SIZES), _MERGE)
+
+
+_SIZES = tuple([Parameter("long long", name) for name in ("count", "width")])
+
+
+def _read(*names: str) -> tuple[Parameter, ...]:
+    return tuple([Parameter("const long long*", name) for name in names])
+
+
+def _written(*names: str) -> tuple[Parameter, ...]:
+    return tuple([Parameter("long long*", name) for name in names])
 
 
 @cache
@@ -60,7 +101,7 @@ def add_rows(dtype: str) -> Source:
     parameters = (
         Parameter(f"{stored}*", "table"),
         Parameter(f"const {stored}*", "values"),
-        *[Parameter("const long long*", name) for name in ("places", "order")],
+        *_read("places", "order"),
         *[Parameter("long long", name) for name in ("count", "width", "rows")],
     )
     added = _ROUNDED.get(dtype, "{}").format(total)
