@@ -150,6 +150,21 @@ def get_device(*args: Any) -> Any:
     return DummyDevice
 
 
+def use_device(*args: Any) -> Any:
+    """Make the device that `get_device` gives of the same arguments CuPy's current one; return it.
+
+    It stays so in this thread. `with get_device(...):` makes it so for a block, and `core.use` says
+    where new arrays of all backends are made.
+
+    >>> import numpy as np
+    >>> use_device(np.zeros(3))
+    <CUDA Device dummy>
+    """
+    device = get_device(*args)
+    device.use()
+    return device
+
+
 def _on_gpu(array: Any) -> bool:
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(array, cupy.ndarray)

@@ -36,6 +36,9 @@ class Device:
     def __hash__(self) -> int:
         return self.id
 
+    def use(self) -> None:
+        _current[-1] = self.id
+
     def synchronize(self) -> None:
         pass
 

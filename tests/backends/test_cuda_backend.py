@@ -453,6 +453,16 @@ def test_the_namespace_describes_itself(gpu: CudaBackend) -> None:
 # -- core.cuda ------------------------------------------------------------------------------------
 
 
+def test_the_facade_makes_a_device_the_current_one(gpu: CudaBackend) -> None:
+    try:
+        assert cuda.use_device(1) == Device(1) and str(gpu.default_device()) == "cuda:1"
+        cuda.use_device(np.zeros(2))
+        assert str(gpu.default_device()) == "cuda:1"
+    finally:
+        assert cuda.use_device(core.get_device("cuda:0")) == Device(0)
+    assert str(gpu.default_device()) == "cuda:0"
+
+
 def test_the_facade_copies_and_tells_devices(gpu: CudaBackend) -> None:
     x = np.ones(3, np.float32)
     a = cuda.to_gpu(x)

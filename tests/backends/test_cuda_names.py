@@ -31,8 +31,9 @@ FUNCTIONS = """
     fuse(*args, **kwargs)
     should_use_cudnn_tensor_core(dtype)
     raw(code, name, *args, **kwargs)
+    use_device(*args)
 """
-"""The functions of 3.0.0, and from `should_use_cudnn` on those of 3.2, 4 and 5."""
+"""The functions of 3.0.0, from `should_use_cudnn` on those of 3.2, 4 and 5, and `use_device` of 1."""
 
 VALUES = "available cudnn_enabled memory_pool pinned_memory_pool ndarray cupy Device Event Stream"
 DUMMY = "__enter__ __eq__ __exit__ __int__ __ne__ synchronize use id"
@@ -53,6 +54,7 @@ WITHOUT = {
     "get_device_from_array": ((X,), cuda.DummyDevice),
     "get_device_from_id": ((-1,), cuda.DummyDevice),
     "to_cpu": ((X,), X),
+    "use_device": ((X,), cuda.DummyDevice),
     "should_use_cudnn": ((">=auto",), False),
     "should_use_cudnn_tensor_core": (("float16",), False),
     "fuse": ((len,), len),
@@ -69,6 +71,7 @@ NEEDING = {
     "get_device_from_id": ((0,), (1,)),
     "reduce": (REDUCTION,),
     "to_gpu": ((X,), (X, 0), ([X, None],), (X, None, object())),
+    "use_device": ((0,),),
     "raw": (('extern "C" __global__ void f() {}', "f"),),
 }
 """What needs one, called with these arguments."""
