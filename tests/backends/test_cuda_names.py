@@ -33,7 +33,7 @@ FUNCTIONS = """
     raw(code, name, *args, **kwargs)
     use_device(*args)
 """
-"""The functions of 3.0.0, from `should_use_cudnn` on those of 3.2, 4 and 5, and `use_device` of 1."""
+"""The functions of 3.0.0; from `should_use_cudnn` on those of 3.2, 4 and 5, and one of 1."""
 
 VALUES = "available cudnn_enabled memory_pool pinned_memory_pool ndarray cupy Device Event Stream"
 DUMMY = "__enter__ __eq__ __exit__ __int__ __ne__ synchronize use id"
