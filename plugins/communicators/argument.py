@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.training import Communicator
+
 
 def refuse_other(where: str, name: str, value: Any, kind: type, such_as: str) -> None:
     """Raise TypeError for a value of another kind."""
     if not isinstance(value, kind):
         got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise TypeError(f"{where}: expected {name} to be {such_as}, got {got}.")
+
+
+def refuse_no_communicator(where: str, comm: Any) -> None:
+    """Raise TypeError for what is no communicator."""
+    refuse_other(where, "comm", comm, Communicator, "what create_communicator(...) makes")
 
 
 def length_of(where: str, value: Any) -> int:

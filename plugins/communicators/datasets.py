@@ -10,7 +10,7 @@ from core.dataset import DatasetMixin
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.training import Communicator
-from plugins.communicators.argument import length_of
+from plugins.communicators.argument import length_of, refuse_no_communicator
 from plugins.datasets.sub_dataset import SubDataset
 
 
@@ -50,6 +50,7 @@ def scatter_dataset(
     >>> scatter_dataset("abc", create_communicator("local"))[:]
     ['a', 'b', 'c']
     """
+    refuse_no_communicator("scatter_dataset", comm)
     rank = comm._peer("scatter_dataset", root, itself=True)
     given = comm.allgather_obj(None if dataset is None else length_of("scatter_dataset", dataset))
     length = given[rank]
@@ -121,7 +122,13 @@ def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: Co
     >>> get_n_iterations_for_one_epoch(range(10), 4, create_communicator("local"))
     3
     """
-    counts: list[int] = comm.allgather_obj(-(-len(dataset) // local_batch_size))
+    who = "get_n_iterations_for_one_epoch"
+    refuse_no_communicator(who, comm)
+    if local_batch_size < 1:
+        raise DataSizeError(
+            f"{who}: expected a batch of an example at least, got {local_batch_size}."
+        )
+    counts: list[int] = comm.allgather_obj(-(-length_of(who, dataset) // local_batch_size))
     return max(counts)
 
 

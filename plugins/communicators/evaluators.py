@@ -10,7 +10,7 @@ from core.dataset import concat_examples
 from core.errors.kinds import checked
 from core.training import Communicator
 from core.training.reporter import report_scope
-from plugins.communicators.argument import refuse_other
+from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.training.calling import call_with
 from plugins.training.extensions.evaluator import Evaluator
 
@@ -79,6 +79,7 @@ class GenericMultiNodeEvaluator(Evaluator):
         *,
         progress_bar: bool = False,
     ) -> None:
+        refuse_no_communicator("GenericMultiNodeEvaluator", comm)
         super().__init__(
             iterator,
             target,

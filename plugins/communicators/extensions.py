@@ -21,7 +21,7 @@ from core.training import (
     TriggerSpec,
     get_trigger,
 )
-from plugins.communicators.argument import refuse_other
+from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions.snapshot import Snapshot
 from plugins.training.extensions.snapshot_of_ranks import MultiNodeSnapshot
@@ -41,6 +41,7 @@ class AllreducePersistent(Extension):
 
     def __init__(self, model: Link, comm: Communicator) -> None:
         refuse_other("AllreducePersistent", "model", model, Link, "a link")
+        refuse_no_communicator("AllreducePersistent", comm)
         self.model, self.comm = model, comm
 
     def __call__(self, trainer: Any = None) -> None:
@@ -78,6 +79,7 @@ class ObservationAggregator(Extension):
         comm_trigger: TriggerSpec = (1, "iteration"),
         aggregator: Callable[[list[list[Any]]], Any] | None = None,
     ) -> None:
+        refuse_no_communicator("ObservationAggregator", comm)
         self.comm, self.original_key = comm, original_key
         self.aggregated_key = aggregated_key or original_key
         self.comm_trigger = get_trigger(comm_trigger)
@@ -127,6 +129,7 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
         *,
         patience: int | None = None,
     ) -> None:
+        refuse_no_communicator("MultiNodeEarlyStoppingTrigger", comm)
         given = (check_trigger, monitor, patients, mode, verbose and comm.rank == 0, max_trigger)
         super().__init__(*given, patience=patience)
         self._aggregator = ObservationAggregator(comm, self.monitor)
@@ -158,6 +161,7 @@ def multi_node_snapshot(
             over; ranks in none save for themselves, and need different file names. None is one
             list of all ranks.
     """
+    refuse_no_communicator("multi_node_snapshot", comm)
     what = "what extensions.snapshot(...) makes"
     refuse_other("multi_node_snapshot", "snapshot", snapshot, Snapshot, what)
     sets = (
@@ -257,6 +261,7 @@ def create_multi_node_checkpointer(
         path: Where the files go; None is the directory of the results. Ranks on several machines
             need not see each other's files.
     """
+    refuse_no_communicator("create_multi_node_checkpointer", comm)
     if cp_interval < 1 or gc_interval < 1:
         raise CommunicatorError(
             "create_multi_node_checkpointer: expected intervals of 1 or more, got "

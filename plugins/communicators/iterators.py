@@ -12,6 +12,7 @@ from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Communicator
+from plugins.communicators.argument import refuse_no_communicator
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.serial_iterator import SerialIterator
 
@@ -44,6 +45,7 @@ class PartitionedIterator(SerialIterator):
         *,
         seed: int | None = None,
     ) -> None:
+        refuse_no_communicator("PartitionedIterator", comm)
         if batch_size < comm.size:
             raise CommunicatorError(
                 f"PartitionedIterator: expected a batch with an example for each of {comm.size} "
@@ -140,6 +142,7 @@ def create_multi_node_iterator(
     >>> create_multi_node_iterator(own, create_communicator("local")).next()
     [1, 2]
     """
+    refuse_no_communicator("create_multi_node_iterator", communicator)
     return _FromMaster(actual_iterator, communicator, rank_master)
 
 
@@ -149,6 +152,7 @@ def create_synchronized_iterator(actual_iterator: Any, communicator: Communicato
 
     It starts again at the beginning. Raises TypeError for an iterator without an `order_sampler`.
     """
+    refuse_no_communicator("create_synchronized_iterator", communicator)
     if not hasattr(actual_iterator, "order_sampler"):
         raise TypeError(
             "create_synchronized_iterator: expected an iterator that draws its order, such as "

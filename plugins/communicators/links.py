@@ -15,7 +15,7 @@ from core.link.initializer import InitializerSpec
 from core.training import Communicator
 from core.training.buckets import NARROW
 from core.typing import Axis, DType, Positive, Probability
-from plugins.communicators.argument import refuse_other
+from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
 from plugins.functions.normalization.batch_normalization import expanded, move, reduced_axes
 from plugins.links.arguments import running
@@ -46,6 +46,7 @@ class MultiNodeChainList(ChainList):
 
     def __init__(self, comm: Communicator) -> None:
         super().__init__()
+        refuse_no_communicator("MultiNodeChainList", comm)
         self._comm = comm
         self._ways: list[tuple[list[int] | None, list[int] | None]] = []
 
@@ -136,6 +137,7 @@ class MultiNodeBatchNormalization(BatchNormalization):
         *,
         axis: Axis = None,
     ) -> None:
+        refuse_no_communicator("MultiNodeBatchNormalization", comm)
         super().__init__(
             size, decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta, axis
         )
@@ -181,6 +183,7 @@ def create_mnbn_model(link: Link, comm: Communicator, communication_backend: str
     'MultiNodeBatchNormalization'
     """
     refuse_other("create_mnbn_model", "link", link, Link, "a link")
+    refuse_no_communicator("create_mnbn_model", comm)
     made = copy.deepcopy(link)
     for each in made.links():
         if type(each) is BatchNormalization:
@@ -224,6 +227,7 @@ def create_multi_node_n_step_rnn(
     `rank_in`, the last ones go to `rank_out`. It returns what `actual_link` does, and a delegate,
     None without `rank_out`; call `backward` on that of `pseudo_connect(delegate, loss)`.
     """
+    refuse_no_communicator("create_multi_node_n_step_rnn", communicator)
     for rank in (rank_in, rank_out):
         if rank is not None:
             communicator._peer("create_multi_node_n_step_rnn", rank)

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+import core
 import core.communicators as chainermn
 from core import registry
 from core.training import Communicator
@@ -55,6 +56,23 @@ METHODS = {
     "bcast_data": "model", "broadcast_data": "model", "multi_node_mean_grad": "model zero_fill",
     "allreduce_grad": "model zero_fill", "set_config": "name value", "get_config": "name",
 }  # fmt: skip
+WITHOUT_COMMUNICATOR = {
+    "AllreducePersistent": lambda f: f(core.Link(), None),
+    "GenericMultiNodeEvaluator": lambda f: f(None, [], core.Link()),
+    "MultiNodeBatchNormalization": lambda f: f(3, None),
+    "MultiNodeChainList": lambda f: f(None),
+    "MultiNodeEarlyStoppingTrigger": lambda f: f(None),
+    "ObservationAggregator": lambda f: f(None, "main/loss"),
+    "PartitionedIterator": lambda f: f([1, 2], 2, None),
+    "create_mnbn_model": lambda f: f(core.Link(), None),
+    "create_multi_node_checkpointer": lambda f: f("name", None),
+    "create_multi_node_iterator": lambda f: f(None, None),
+    "create_multi_node_n_step_rnn": lambda f: f(core.Link(), None),
+    "create_synchronized_iterator": lambda f: f(None, None),
+    "get_n_iterations_for_one_epoch": lambda f: f([1], 1, None),
+    "multi_node_snapshot": lambda f: f(None, core.training.extensions.snapshot()),
+    "scatter_dataset": lambda f: f([1], None),
+}
 PLACES = ("rank", "size", "intra_rank", "intra_size", "inter_rank", "inter_size")
 
 
@@ -89,6 +107,12 @@ def test_a_communicator_has_the_methods(name):
         begins = ["self", *arguments.split()]
         found = [*inspect.signature(getattr(kind, method)).parameters]
         assert found[: len(begins)] == begins, method
+
+
+@pytest.mark.parametrize("name", WITHOUT_COMMUNICATOR)
+def test_what_is_no_communicator_is_refused(name):
+    with pytest.raises(TypeError, match="expected comm to be what create_communicator"):
+        WITHOUT_COMMUNICATOR[name](getattr(chainermn, name))
 
 
 def test_a_process_alone_knows_its_place():
