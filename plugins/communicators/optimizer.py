@@ -398,6 +398,11 @@ class MultiNodeOptimizer(GradientMethod):
         if shards is not None and not loading and not shards.are_whole:
             self._communicator.tell("saving of an optimizer with shard_state=True, by all ranks")
         super().serialize(serializer)
+        part = serializer.optional("accumulated")  # gradients of this rank
+        if loading:
+            self._counted = int(part.optional_value("examples", 0))
+        elif self._parts:
+            part.optional_value("examples", self._counted)
         if shards is not None and loading:
             shards.are_whole = True
         if len(self._sums) == 2:

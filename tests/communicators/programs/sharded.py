@@ -135,10 +135,29 @@ def files():
             raise AssertionError("one rank saved alone")
 
 
+def parts():
+    """A file of each rank has the gradients of its parts so far, and the number of examples."""
+    found = []
+    for resumes in (False, True):
+        model, optimizer = trained(optimizers.Adam, False, 1)
+        for part in (slice(0, 1 + comm.rank), slice(1 + comm.rank, None)):
+            x, t = share(X[1])[part], share(T[1])[part]
+            optimizer.accumulate(len(x) / len(share(T[1])), model, x, t)
+            if resumes and part.start == 0:
+                mine = out / f"parts-{comm.size}-{comm.rank}"
+                serializers.save_npz(mine, optimizer)
+                serializers.save_npz(f"{mine}.model", model)
+                model, optimizer = trained(optimizers.Adam, False, 0, source=mine)
+        optimizer.update()
+        found.append((bits(model), optimizer.share))
+    assert found[0] == found[1], "what was accumulated before"
+
+
 every_optimizer()
 every_hook()
 memory()
 files()
+parts()
 comm.barrier()
 if comm.rank == 0:
     print(f"divided {comm.size}")
