@@ -45,9 +45,12 @@ def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> Any:
     """
     if spec is None:
         return gradient
-    array = unwrapped(gradient)
-    if not is_array(array):
-        raise TypeError(f"gradient: expected an array, got {type(array).__name__}")
+    given_array = unwrapped(gradient)
+    array = taken(given_array)
+    if array is None:
+        raise TypeError(f"gradient: expected an array, got {type(given_array).__name__}")
+    if gradient is given_array:
+        gradient = array
     given = spec_of(array)
     if given is spec or given is None:
         return gradient

@@ -66,6 +66,10 @@ class Tensors(TorchBackend):
 
     def taken(self, array: Tensor) -> Tensor:
         """A tensor from outside; one that PyTorch records a graph of is refused or detached."""
+        if array.layout is not torch.strided:
+            raise BackendError(
+                f"torch: this tensor is laid out as {array.layout}. Give tensor.to_dense()."
+            )
         if not array.requires_grad:
             return array
         if self.detaches:
@@ -162,6 +166,10 @@ class Tensors(TorchBackend):
         """What tells apart whose memory a tensor shows."""
         base = array._base
         return id(array if base is None else base)
+
+    def copyto(self, dst: Tensor, src: Any) -> Tensor:
+        """Write a number or an array of any backend into `dst`."""
+        return super().copyto(dst, self.taken(src) if isinstance(src, Tensor) else src)
 
     def put(self, a: Tensor, index: Any, value: Any) -> Tensor:
         """`a[index] = value`, also where PyTorch has no such slices."""

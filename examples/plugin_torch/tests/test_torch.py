@@ -82,6 +82,29 @@ def test_tensors_with_graphs_of_their_own_are_refused_or_detached(monkeypatch):
         assert not enter(t).array.requires_grad
 
 
+def test_gradients_and_copies_bring_no_graph_of_their_own(monkeypatch):
+    """PyTorch would go on recording in what they are written to: parameters, sums of gradients."""
+    t, x = torch.ones(2, requires_grad=True), core.Parameter(torch.zeros(2))
+    takes = (
+        lambda: setattr(x, "grad", t),
+        lambda: core.backend.copyto(x, t),
+        lambda: core.Variable(x.array, grad=t),
+    )
+    for take in takes:
+        with pytest.raises(BackendError, match=r"requires a gradient of PyTorch's own"):
+            take()
+    monkeypatch.setattr(B, "detaches", True)
+    for take in takes:
+        take()
+    assert x.grad.tolist() == x.array.tolist() == [1, 1]
+    assert not x.grad.requires_grad and not x.array.requires_grad
+
+
+def test_tensors_that_are_not_dense_are_refused():
+    with pytest.raises(BackendError, match="laid out as torch.sparse_coo. Give tensor.to_dense"):
+        core.Variable(torch.eye(2).to_sparse())
+
+
 def test_pytorch_records_nothing():
     model = core.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1)).to_device("torch")
     y = F.sum(model(torch.ones(4, 2)))
