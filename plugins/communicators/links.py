@@ -12,8 +12,7 @@ from core import functions as F
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.training import Communicator
-from core.training.buckets import NARROW
+from core.training import NARROW, Communicator
 from core.typing import Axis, DType, Positive, Probability
 from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum

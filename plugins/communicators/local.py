@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from core.errors import CommunicatorError
+from core.errors.kinds import checked
 from core.training import Communicator
 
 
@@ -19,6 +20,7 @@ class LocalCommunicator(Communicator):
     ((array([1., 1.], dtype=float32),), 1)
     """
 
+    @checked
     def __init__(
         self,
         mpi_comm: Any = None,
