@@ -31,13 +31,16 @@ def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = Non
     Numbers become host arrays. Where shapes differ, `padding` (a number, or one for each element
     of the tuple or dict) fills what the smaller arrays lack. `device` is what `to_device` takes.
     Raises ValueError for an empty batch, for examples that do not match and for shapes that differ
-    without a padding.
+    without a padding. An empty batch that has an `example`, as a rank may have in an epoch's last
+    step, gives arrays of no examples.
 
     >>> import numpy as np
     >>> concat_examples([(np.array([1.0, 2.0]), 0), (np.array([3.0]), 1)], padding=(-1, None))
     (array([[ 1.,  2.],
            [ 3., -1.]]), array([0, 1]))
     """
+    if len(batch) == 0 and hasattr(batch, "example"):
+        return _of_none(concat_examples([batch.example], device, padding))
     if len(batch) == 0:
         raise ValueError("concat_examples: expected at least one example, got an empty batch.")
     first = batch[0]
@@ -54,6 +57,15 @@ def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = Non
             for key in first
         }
     return _join(batch, device, padding, "the examples")
+
+
+def _of_none(arrays: Any) -> Any:
+    """The same arrays without the one example that they have."""
+    if isinstance(arrays, tuple):
+        return tuple([array[:0] for array in arrays])
+    if isinstance(arrays, dict):
+        return {key: array[:0] for key, array in arrays.items()}
+    return arrays[:0]
 
 
 def _check_alike(

@@ -17,6 +17,19 @@ from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.serial_iterator import SerialIterator
 
 
+class NoExamples(list[Any]):
+    """A share without examples; converters make arrays of it that are like those of an `example`.
+
+    >>> from core.dataset import concat_examples
+    >>> concat_examples(NoExamples((2.0, 1)))
+    (array([], dtype=float64), array([], dtype=int64))
+    """
+
+    def __init__(self, example: Any) -> None:
+        super().__init__()
+        self.example = example
+
+
 class PartitionedIterator(SerialIterator):
     """Divides each batch of a dataset among the ranks: none is lost, and none comes twice.
 
@@ -26,7 +39,8 @@ class PartitionedIterator(SerialIterator):
     resumes on fewer or more ranks with the example that comes next.
 
     Shares differ by one example where `batch_size` cannot be divided; the last batch without
-    `repeat` may have none for some ranks, which `create_multi_node_optimizer` weights rightly.
+    `repeat` may have none for some ranks, which `create_multi_node_optimizer` weights rightly:
+    `NoExamples`, of which `concat_examples` makes arrays.
 
     >>> from core.communicators import create_communicator
     >>> comm = create_communicator("local")
@@ -62,6 +76,8 @@ class PartitionedIterator(SerialIterator):
         rank, size = self._comm.rank, self._comm.size
         begin, end = len(indices) * rank // size, len(indices) * (rank + 1) // size
         batch = [self.dataset[index] for index in indices[begin:end]]
+        if not batch:
+            batch = NoExamples(self.dataset[indices[0]])
         self._position = position  # after the dataset, which may raise
         return batch
 

@@ -204,7 +204,7 @@ class StandardUpdater(Updater):
         else:
             batches = self._next_batches()
             counts = sizes(batches)
-            shares = [count / sum(counts) for count in counts]
+            shares = [count / max(sum(counts), 1) for count in counts]
             calls = [
                 partial(self._accumulate, share, batch)
                 for share, batch in zip(shares, batches, strict=True)

@@ -9,12 +9,13 @@ import core.functions as F
 import core.links as L
 from core import optimizer_hooks, optimizers
 from core.communicators import (
+    PartitionedIterator,
     create_communicator,
     create_mnbn_model,
     create_multi_node_optimizer,
 )
 from core.errors import CommunicatorError, UpdateError
-from core.training import extensions
+from core.training import extensions, updaters
 
 TOLERANCE = 5e-5  # after STEPS steps of Adam in float32; see docs/communicators.md
 STEPS, EXAMPLES = 5, 24
@@ -103,6 +104,22 @@ def main():
     alike(train(uneven)[0], alone, TOLERANCE)
     alike(train(equal, accumulate=2)[0], alone, TOLERANCE)
     alike(train(uneven, accumulate=5)[0], alone, TOLERANCE)  # in parts of which some are empty
+
+    # So does an updater, where the last batch has examples for some ranks alone.
+    count = 2 * comm.size + 1
+    for accumulate, cuts in ((1, [count - 1]), (2, [])):
+        expected, optimizer = network(0), optimizers.SGD(0.1)
+        optimizer.setup(expected)
+        for x, t in zip(*[np.split(each[0][:count], cuts) for each in (X, T)], strict=True):
+            optimizer.update(expected, x, t)
+        model = network(0)
+        optimizer = create_multi_node_optimizer(optimizers.SGD(0.1), comm).setup(model)
+        examples = [*zip(X[0][:count], T[0][:count], strict=True)]
+        batches = PartitionedIterator(examples, count - 1, comm, repeat=False, shuffle=False)
+        updater = updaters.StandardUpdater(batches, optimizer, accumulate=accumulate)
+        for _ in range(1 + len(cuts)):
+            updater.update()
+        alike(model, expected, TOLERANCE)
 
     # Many small buffers and few large ones give what one gives, up to rounding.
     comm.set_config("bucket_bytes", 100)
