@@ -22,6 +22,7 @@ if comm.rank == 0:  # what two print at once may stand in one line
 """
 _LIBRARY = "from mpi4py import MPI; print(MPI.Get_library_version())"
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+_AWARE = ("MPICH_GPU_SUPPORT_ENABLED", "OMPI_MCA_opal_cuda_support")
 _CROWDED = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 
 
@@ -54,9 +55,11 @@ def _mpi() -> Iterator[tuple[str, str]]:
         errors = [line for line in told if "Error: " in line]
         why = (errors or told or ["no answer"])[-1].partition("Error: ")
         yield "problem", f"two ranks started by {mpiexec} cannot talk: {why[2] or why[0]}"
-    for variable in ("MPICH_GPU_SUPPORT_ENABLED", "OMPI_MCA_opal_cuda_support"):
-        if os.environ.get(variable):
-            yield "ok", f"{variable}={os.environ[variable]}: MPI may take arrays on GPUs"
+    aware = [f"{name}={os.environ[name]}" for name in _AWARE if os.environ.get(name)]
+    if aware:
+        yield "ok", f"{aware[0]}: MPI may take arrays on GPUs"
+    else:
+        yield "note", f"MPI takes no arrays on GPUs, for neither {' nor '.join(_AWARE)} says so"
 
 
 def _nccl() -> Iterator[tuple[str, str]]:

@@ -181,3 +181,14 @@ def test_the_doctor_lets_two_ranks_greet_each_other(default_ranks):
     found = [*findings()]
     assert "problem" not in dict(found), found
     assert any("two ranks started by" in text and "can talk" in text for _, text in found)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_doctor_says_whether_mpi_takes_arrays_on_gpus(default_ranks, monkeypatch, told):
+    for name in ("MPICH_GPU_SUPPORT_ENABLED", "OMPI_MCA_opal_cuda_support"):
+        monkeypatch.delenv(name, raising=False)
+    if told:
+        monkeypatch.setenv("OMPI_MCA_opal_cuda_support", "true")
+    [(state, text)] = [(state, text) for state, text in findings() if "arrays on GPUs" in text]
+    assert state == ("ok" if told else "note")
+    assert text.startswith("OMPI_MCA_opal_cuda_support=true: " if told else "MPI takes no arrays")
