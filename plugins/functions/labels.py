@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays.backend import Backend
+from core.arrays.backend import Backend, of
 from core.errors import OutOfRange
 from plugins.functions.refusal import refused
 
@@ -14,8 +14,11 @@ def widened(xp: Any, numbers: Any) -> Any:
 
     A class of 300 is none of uint8: it would be compared as 44.
     """
-    wide = numbers.dtype in (xp.int32, xp.int64) or not xp.isdtype(numbers.dtype, "integral")
-    return numbers if wide else xp.astype(numbers, xp.int64)
+    name = of(numbers).dtype_name(numbers.dtype)
+    return xp.astype(numbers, xp.int64) if name in _FEW else numbers
+
+
+_FEW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
 
 
 def refuse_outside(
