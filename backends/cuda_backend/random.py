@@ -7,6 +7,7 @@ from typing import Any
 from backends.cuda_backend.kernels import philox
 from backends.cuda_backend.kernels.source import Source
 from backends.cuda_backend.kernels.words import STORED
+from backends.cuda_backend.scatter import in_order
 from core.arrays.backend import Backend, Random, host
 from core.arrays.random_streams import Stream
 from core.errors import CheckpointError
@@ -109,7 +110,7 @@ class CudaRandom(Random):
         """The integers 0 to n-1 in random order."""
         drawn = self._filled(philox.integers(), n, "int64", device, -(1 << 63), (1 << 63) - 1)
         with self._backend.entered(self._backend.as_device(device)):
-            return self._library.argsort(drawn)
+            return in_order(self._library, self._kernels, drawn)[1] if n else drawn
 
     def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
         """Integers from `low` to `high` - 1, each as likely as the next within one in 2^32."""

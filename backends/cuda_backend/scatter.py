@@ -41,7 +41,7 @@ def scatter_add(xp: Any, kernels: Any, a: Any, index: Any, values: Any, name: st
     else:
         rows = xp.broadcast_to(xp.asarray(values, dtype=a.dtype), whole)
     flat = xp.ascontiguousarray(xp.reshape(named, (-1,)))
-    ranked, order = _sorted(xp, kernels, flat)
+    ranked, order = in_order(xp, kernels, flat)
     table = xp.ascontiguousarray(a)
     args = (table, xp.ascontiguousarray(rows), ranked, order, count, width, a.size // width)
     kernels.ready(add_rows(name))(_grid(count * width), (THREADS, 1), args)
@@ -50,7 +50,7 @@ def scatter_add(xp: Any, kernels: Any, a: Any, index: Any, values: Any, name: st
     return a
 
 
-def _sorted(xp: Any, kernels: Any, flat: Any) -> tuple[Any, Any]:
+def in_order(xp: Any, kernels: Any, flat: Any) -> tuple[Any, Any]:
     """The places in order, equal ones as they come, and where each stood."""
     count, width, grid, block = flat.size, RUN, _grid(flat.size), (THREADS, 1)
     found, next_one = [[xp.empty(count, dtype="int64") for _ in range(2)] for _ in range(2)]

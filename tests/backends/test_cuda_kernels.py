@@ -254,7 +254,7 @@ def test_places_are_sorted_and_equal_ones_stay_in_order(count, run, sums, monkey
     monkeypatch.setattr(scatter, "RUN", run)
     for most in (1, 9, 1 << 40):
         flat = R.integers(-most, most, count)
-        ranked, order = scatter._sorted(np, sums, flat)
+        ranked, order = scatter.in_order(np, sums, flat)
         expected = np.argsort(flat, kind="stable")
         np.testing.assert_array_equal(order, expected)
         np.testing.assert_array_equal(ranked, flat[expected])
@@ -391,8 +391,9 @@ def test_draws_are_distributed_as_they_should_be(random, seeded):
         found = [z.mean(), z.var(), (z**3).mean(), (z**4).mean()]
         np.testing.assert_allclose(found, [0, 1, 0, 3], atol=0.15)
         assert np.isfinite(z).all()
-    order = random.permutation(1000)
-    assert sorted(order) == list(range(1000)) and list(order[:5]) != [0, 1, 2, 3, 4]
+    for n in (0, 1, 1000, 5000):
+        order = random.permutation(n)
+        assert sorted(order) == list(range(n)) and (n < 5 or list(order[:5]) != [0, 1, 2, 3, 4])
     assert random.bernoulli(1.0, (5,)).all() and not random.bernoulli(0.0, (5,)).any()
     assert random.uniform(()).shape == () and random.normal((0, 3)).shape == (0, 3)
     with pytest.raises(ValueError, match="low < high"):

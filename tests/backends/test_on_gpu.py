@@ -83,6 +83,23 @@ def test_a_step_of_training_waits_for_nothing(gpu):
                 step()
 
 
+def test_sums_into_many_places_and_orders_wait_for_nothing(gpu):
+    at, W = np.random.default_rng(0).integers(0, 9, 100_000), core.Variable(sent(np.ones((9, 2))))
+    x = sent(at)
+
+    def step():
+        W.cleargrad()
+        F.sum(F.embed_id(x, W)).backward()
+        return gpu.random.permutation(100_000)
+
+    step()
+    with nobody_waits():
+        order = step()
+    counts = np.bincount(at, minlength=9).astype("d")
+    np.testing.assert_array_equal(core.backend.to_host(W.grad)[:, 0], counts)
+    assert np.array_equal(np.sort(core.backend.to_host(order)), np.arange(100_000))
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_rules_have_the_bits_of_their_formulas(rule, gpu):
     found = []
