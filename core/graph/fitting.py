@@ -45,12 +45,9 @@ def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> Any:
     """
     if spec is None:
         return gradient
-    given_array = unwrapped(gradient)
-    array = taken(given_array)
-    if array is None:
-        raise TypeError(f"gradient: expected an array, got {type(given_array).__name__}")
-    if gradient is given_array:
-        gradient = array
+    if (array := taken(bare := unwrapped(gradient))) is None:
+        raise TypeError(f"gradient: expected an array, got {type(bare).__name__}")
+    gradient = array if gradient is bare else gradient
     given = spec_of(array)
     if given is spec or given is None:
         return gradient
