@@ -14,11 +14,16 @@ def widened(xp: Any, numbers: Any) -> Any:
 
     A class of 300 is none of uint8: it would be compared as 44.
     """
-    name = of(numbers).dtype_name(numbers.dtype)
-    return xp.astype(numbers, xp.int64) if name in _FEW else numbers
+    dtype = numbers.dtype
+    few = _known.get(dtype)
+    if few is None:
+        few = _known[dtype] = of(numbers).dtype_name(dtype) in _FEW
+    return xp.astype(numbers, xp.int64) if few else numbers
 
 
 _FEW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
+_known: dict[Any, bool] = {}
+"""Whether dtypes, of any library, are among these."""
 
 
 def refuse_outside(
