@@ -15,14 +15,15 @@ def widened(xp: Any, numbers: Any) -> Any:
     A class of 300 is none of uint8: it would be compared as 44.
     """
     dtype = numbers.dtype
-    few = _known.get(dtype)
+    key = type(dtype), dtype  # those of two libraries may not be compared
+    few = _known.get(key)
     if few is None:
-        few = _known[dtype] = of(numbers).dtype_name(dtype) in _FEW
+        few = _known[key] = of(numbers).dtype_name(dtype) in _FEW
     return xp.astype(numbers, xp.int64) if few else numbers
 
 
 _FEW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
-_known: dict[Any, bool] = {}
+_known: dict[tuple[type, Any], bool] = {}
 """Whether dtypes, of any library, are among these."""
 
 
