@@ -27,7 +27,7 @@ from core.tracing.program import Program
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
-from core.tracing.sharing import Apart, pairs_in_order
+from core.tracing.sharing import apart_in_order
 from core.tracing.structure import Leaf, flattened, leaves
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import home, recorded
@@ -367,7 +367,7 @@ class Captured:
         if final and self.remat is not None:
             program = self._rematerialized(program, self.remat)
         put = [each.put for each in step.left]  # type: ignore[attr-defined]
-        apart = Apart(whole, pairs_in_order(whole, places.updated))
+        apart = apart_in_order(whole, places.updated)
         made = Recording(program, places, around, put, device, apart)
         made.first = first
         return made

@@ -14,7 +14,7 @@ from core.tracing.group import Group
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.sequences import in_sequences
-from core.tracing.sharing import Apart, pairs_of
+from core.tracing.sharing import apart_in_the_end
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
 from core.tracing.text import Writer, spec_text
 
@@ -93,7 +93,7 @@ class Program(Recorded):
 
     def _refuse_shared(self, given: list[Any]) -> None:
         """Raise where a change of one array would change another as well."""
-        shared = Apart(self, pairs_of(self)).shared(given) if self.changes else None
+        shared = apart_in_the_end(self).shared(given) if self.changes else None
         if shared is not None:
             raise TraceError(
                 f"{self.name}: expected {shared[0]}, which is changed in place, to have memory of "

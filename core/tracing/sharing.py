@@ -15,34 +15,46 @@ from core.tracing.lifetimes import keeps
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 
-Pairs = list[tuple[int, int]]
-"""Numbers of arrays, of arguments first and then of places: one that is changed, and another."""
+When = dict[int, int]
+"""The places of equations, by the numbers of arrays: of arguments first, and then of places."""
 
 
 class Apart:
-    """Looks whether arrays that a program takes for different ones are."""
+    """Looks whether arrays that a program takes for different ones are.
 
-    def __init__(self, program: Recorded, pairs: Pairs) -> None:
+    An array that is `changed` by an equation must lie apart from all that are `read` behind it.
+    """
+
+    def __init__(self, program: Recorded, changed: When, read: When) -> None:
         self._backend = program.backend
-        self._pairs = pairs if program.backend.mutable else []
-        reads = [*([None] * len(program.inputs)), *[place.read for place in program.places]]
-        self._reads = {i: reads[i] for pair in self._pairs for i in pair}
-        self._names = [f"argument array {i}" for i in range(len(program.inputs))]
-        self._names += [place.name for place in program.places]
+        self._changed = changed if program.backend.mutable else {}
+        self._read = read
+        first = min(self._changed.values(), default=len(program.equations))
+        self._watched = {*self._changed, *[i for i, at in read.items() if at > first]}
+        self._arguments, self._places = len(program.inputs), program.places
 
     def shared(self, given: Sequence[Any]) -> tuple[str, str] | None:
         """The names of an array that is changed, and of one that shares its memory."""
-        arrays = {i: given[i] if read is None else read() for i, read in self._reads.items()}
+        arrays = {i: self._array(i, given) for i in self._watched}
         memories = {i: self._backend.memory(array) for i, array in arrays.items()}
-        if len(set(memories.values())) == len(memories):
+        if len({*memories.values()}) == len(memories):
             return None
-        shares: Any = (
-            host().xp.shares_memory if self._backend is host() else lambda one, other: True
-        )
-        for i, j in self._pairs:
-            if memories[i] == memories[j] and shares(arrays[i], arrays[j]):
-                return self._names[i], self._names[j]
+        exact: Any = host().xp.shares_memory if self._backend is host() else None
+        for i, at in self._changed.items():
+            for j, last in self._read.items():
+                if i == j or last <= at or memories[i] != memories[j]:
+                    continue
+                if exact is None or exact(arrays[i], arrays[j]):
+                    return self._name(i), self._name(j)
         return None
+
+    def _array(self, i: int, given: Sequence[Any]) -> Any:
+        return given[i] if i < self._arguments else self._places[i - self._arguments].read()
+
+    def _name(self, i: int) -> str:
+        if i < self._arguments:
+            return f"argument array {i}"
+        return self._places[i - self._arguments].name
 
 
 def _given(program: Recorded) -> dict[Value, int]:
@@ -54,28 +66,29 @@ def _targets(program: Recorded, given: dict[Value, int]) -> list[int]:
     return [given[t.value] if isinstance(t, Place) else t for t, _ in program.changes]
 
 
-def pairs_of(program: Recorded) -> Pairs:
-    """What must lie apart where changes are made when all is computed."""
-    given = _given(program)
-    return [(i, j) for i in _targets(program, given) for j in given.values() if i != j]
+def apart_in_the_end(program: Recorded) -> Apart:
+    """For a program that makes its changes when all is computed: they lie apart from all else."""
+    given, end = _given(program), len(program.equations)
+    changed = dict.fromkeys(_targets(program, given), end)
+    return Apart(program, changed, dict.fromkeys(given.values(), end + 1))
 
 
-def pairs_in_order(program: Recorded, updated: Iterable[Value]) -> Pairs:
-    """What must lie apart where a program is as it was recorded, with nothing left out.
+def apart_in_order(program: Recorded, updated: Iterable[Value]) -> Apart:
+    """For a program as it was recorded, with nothing left out.
 
     Who reads an array before another one is changed has read what it held. The `updated` are
     changed by the first equation that keeps arrays.
     """
     given, memories = _given(program), program.memories()
-    first, last = dict[int, int](), dict[int, int]()
+    changed, read = When(), When()
     for at, equation in enumerate(program.equations):
         whole = [memories.get(value, value) for value in equation.inputs]
-        last |= {given[value]: at for value in whole if value in given}
+        read |= {given[value]: at for value in whole if value in given}
         if equation.call.kind == "change" and equation.outputs and whole[0] in given:
-            first.setdefault(given[whole[0]], at)
+            changed.setdefault(given[whole[0]], at)
         if keeps(equation):
-            first = {given[value]: at for value in updated} | first
+            changed = {given[value]: at for value in updated} | changed
     targets = _targets(program, given)
-    first = dict.fromkeys(targets, -1) | first
-    last |= dict.fromkeys(targets, len(program.equations))
-    return [(i, j) for i, at in first.items() for j, read in last.items() if i != j and read > at]
+    changed = dict.fromkeys(targets, -1) | changed
+    read |= dict.fromkeys(targets, len(program.equations))
+    return Apart(program, changed, read)

@@ -44,7 +44,7 @@ class Update:
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
 
 
-class Recording:
+class StepRecorder:
     """What records the steps of optimizers in a captured step."""
 
     def __init__(self, places: Any) -> None:
@@ -78,10 +78,10 @@ class Recording:
         return self._places.number(name, dtype, read, restore)
 
 
-def recorder() -> Recording | None:
+def recorder() -> StepRecorder | None:
     """What records steps where one is being captured; None where none is."""
     places = tape.current().places if tape.under_way() else None
-    return None if places is None or not places.live else Recording(places)
+    return None if places is None or not places.live else StepRecorder(places)
 
 
 GradientMethod._recorder = recorder

@@ -10,19 +10,19 @@ from plugins.functions.refusal import refused
 
 
 def widened(xp: Any, numbers: Any) -> Any:
-    """Numbers in a dtype that holds those of all classes, and -1: as int64, if they have few bits.
+    """Numbers in a dtype that holds -1 and those of all classes: as int64, unless theirs does.
 
     A class of 300 is none of uint8: it would be compared as 44.
     """
     dtype = numbers.dtype
     key = type(dtype), dtype  # those of two libraries may not be compared
-    few = _known.get(key)
-    if few is None:
-        few = _known[key] = of(numbers).dtype_name(dtype) in _FEW
-    return xp.astype(numbers, xp.int64) if few else numbers
+    narrow = _known.get(key)
+    if narrow is None:
+        narrow = _known[key] = of(numbers).dtype_name(dtype) in _NARROW
+    return xp.astype(numbers, xp.int64) if narrow else numbers
 
 
-_FEW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
+_NARROW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
 _known: dict[tuple[type, Any], bool] = {}
 """Whether dtypes, of any library, are among these."""
 
