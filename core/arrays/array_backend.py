@@ -403,7 +403,7 @@ class Backend(Fallbacks, ABC):
         return a
 
     def records(self, backend: Backend) -> bool:
-        """Whether what is asked of it is recorded, for another to compute later."""
+        """Whether it records what `backend` is asked for, as in a trace of its arrays."""
         return False
 
     def owns(self, array: AnyArray) -> bool:

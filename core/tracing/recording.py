@@ -171,7 +171,9 @@ class Recording(Signature):
                 f"capture: {shared[0]}, which is changed in place, and {shared[1]} share memory, "
                 "and a replay takes them for two arrays. Copy one of them."
             )
-        graded = [x for x in variables if x.requires_grad] if self._arguments is not None else ()
+        if self._arguments is None:  # to which no gradients go
+            return None
+        graded = [x for x in variables if x.requires_grad]
         if any([x.creator_node is not None for x in graded]):
             return (
                 "capture: an argument comes from a graph, into which the gradients of the step go "

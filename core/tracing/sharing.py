@@ -35,6 +35,8 @@ class Apart:
 
     def shared(self, given: Sequence[Any]) -> tuple[str, str] | None:
         """The names of an array that is changed, and of one that shares its memory."""
+        if len(self._watched) < 2:
+            return None
         arrays = {i: self._array(i, given) for i in self._watched}
         memories = {i: self._backend.memory(array) for i, array in arrays.items()}
         if len({*memories.values()}) == len(memories):
