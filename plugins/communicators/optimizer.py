@@ -6,12 +6,10 @@ summed while the rest is still computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-import core
-from core.arrays import backend
 from core.arrays.backend import to_host
 from core.errors import TraceError, UpdateError
 from core.errors.kinds import checked
@@ -22,16 +20,15 @@ from core.link import Link, Parameter
 from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
-from core.training import Buckets, Communicator, reporter
+from core.training import Buckets, Communicator
 from plugins.communicators.argument import refuse_other
 from plugins.communicators.completed import Completed
+from plugins.communicators.draws import Draws
 from plugins.communicators.gradients import Gradients
+from plugins.communicators.no_examples import examples_of, is_collective, size_parameters, unseen
 from plugins.communicators.sharding import Shards
 
 _UNCOUNTED = -1  # examples of gradients that were computed before `update()`
-_WORD = (1 << 64) - 1
-_APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
-_SHARED = 0x5851F42D4C957F2D  # added to the seed of what all ranks draw alike
 
 
 @checked
@@ -118,9 +115,7 @@ class MultiNodeOptimizer(GradientMethod):
         self._begun = False
         self._earlier: Gradients | None = None  # those of the step before, with double buffering
         self._scaled_by: float | None = None  # the loss scale of those of the step under way
-        self._shared_seed: int | None = None
-        self._numbers: dict[int, int] = {}  # of the rules by their `id`, for what hooks draw
-        self._rounds: int | None = None  # of hooks in the step under way
+        self._draws = Draws()
         self._unordered: dict[str, Any] = {}  # parameters whose gradients have no order yet
         self._unsized: list[Parameter] = []  # those that get their sizes in the forward
         self._is_new = True  # what the gradients are of
@@ -153,7 +148,7 @@ class MultiNodeOptimizer(GradientMethod):
             return
         if lossfun is not None:
             self._refuse_uncallable("update", lossfun)
-            count = _examples(args, kwds)
+            count = examples_of(args, kwds)
             self._agree()
         else:
             count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
@@ -170,10 +165,10 @@ class MultiNodeOptimizer(GradientMethod):
             )
         self.share = count / total
         self._begun = False
-        if lossfun is not None and (count or _is_collective(target)):
+        if lossfun is not None and (count or is_collective(target)):
             self._watches = True
             try:
-                with self._sizing(), nullcontext() if count else _unseen():
+                with self._sizing(), nullcontext() if count else unseen():
                     self._differentiate(lossfun, *args, **kwds)
             finally:
                 self._watches = False
@@ -182,7 +177,7 @@ class MultiNodeOptimizer(GradientMethod):
         elif lossfun is not None:
             if self._unsized:
                 with self._sizing():
-                    _size_parameters(lossfun, args, kwds)
+                    size_parameters(lossfun, args, kwds)
             target.cleargrads()
         self._begin_sums(None)
         self._sums[-1].pack_rest(in_place=self._zero_fill)
@@ -200,7 +195,7 @@ class MultiNodeOptimizer(GradientMethod):
         else:
             self._take(found.loaded)
         self._scaled_by = found.scale
-        with self._drawing_alike():
+        with self._draws.alike(self.t):
             super().update()
 
     def _refuse_other_ways(self, counts: list[int]) -> None:
@@ -223,8 +218,8 @@ class MultiNodeOptimizer(GradientMethod):
             )
         if lossfun is not None:
             self._refuse_uncallable("update", lossfun)
-            self._counted = _examples(args, kwds)
-            if self._counted or _is_collective(self._target()):
+            self._counted = examples_of(args, kwds)
+            if self._counted or is_collective(self._target()):
                 self._differentiate(lossfun, *args, **kwds)
             else:
                 self._target().cleargrads()
@@ -240,7 +235,7 @@ class MultiNodeOptimizer(GradientMethod):
         A part without examples adds nothing, whatever its share.
         """
         self._refuse_uncallable("accumulate", lossfun)
-        count = _examples(args, kwds)
+        count = examples_of(args, kwds)
         if not self._parts:
             self._counted = 0
             if self._recording() is None:
@@ -258,7 +253,7 @@ class MultiNodeOptimizer(GradientMethod):
             self._target().cleargrads()
         if self._unsized:
             with self._sizing():
-                _size_parameters(lossfun, args, kwds)
+                size_parameters(lossfun, args, kwds)
         self._parts += 1
 
     def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
@@ -308,8 +303,7 @@ class MultiNodeOptimizer(GradientMethod):
             comm.compare("create_multi_node_optimizer", self._settings())
         comm.compare("parameters of an optimizer", _trained(named))
         comm.bcast_data(self._target())
-        self._shared_seed = _draw_apart(comm)
-        self._numbers = {id(p.update_rule): number for number, (_, p) in enumerate(named)}
+        self._draws.agree(comm, [p.update_rule for _, p in named])
         self._unsized = [p for _, p in named if not p.is_initialized]
         self._known, self._is_new = _as_known(named), True
 
@@ -442,33 +436,11 @@ class MultiNodeOptimizer(GradientMethod):
 
     # ------------------------------------------------------------------ random numbers of hooks
 
-    @contextmanager
-    def _drawing_alike(self) -> Iterator[None]:
-        """Let what hooks draw for a parameter be the same on all ranks, anew in each step."""
-        own = backend.random_state()["stream"]
-        if own is None or self._shared_seed is None:
-            yield
-            return
-        self._rounds = 0
-        self._draw_for(None)
-        try:
-            yield
-        finally:
-            self._rounds = None
-            _install(own)
-
-    def _draw_for(self, rule: UpdateRule | None) -> None:
-        """Draw from a stream that the parameter of a rule has to itself, wherever that is."""
-        if self._rounds is not None and self._shared_seed is not None:
-            seed = self._shared_seed + (1 + self._numbers.get(id(rule), -1)) * _APART
-            _install({"seed": seed & _WORD, "draws": (self.t << 32) + (self._rounds << 16)})
-
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""
-        if self._rounds is not None:
-            self._rounds += 1
+        self._draws.go_on()
         for rule, work in super().working():
-            self._draw_for(rule)
+            self._draws.begin(rule, self.t)
             yield rule, work
 
     def _steps_of(self, target: Link) -> list[Step]:
@@ -492,24 +464,8 @@ class _Drawing(Step):
 
     def make(self) -> None:
         """Make the step."""
-        self._optimizer._draw_for(self.rule)
+        self._optimizer._draws.begin(self.rule, self._optimizer.t)
         super().make()
-
-
-def _install(stream: dict[str, int]) -> None:
-    core.arrays.random_streams.set_stream_state(stream)
-
-
-def _draw_apart(comm: Communicator) -> int | None:
-    """Let what each rank draws from now on be its own; the seed of what all draw alike.
-
-    Ranks of one seed get others, as far apart as can be. None where `core.seed` is not in force.
-    """
-    stream = backend.random_state()["stream"]
-    seeds = comm.allgather_obj(stream and stream["seed"])
-    if stream is not None and stream["seed"] in seeds[: comm.rank]:
-        _install({**stream, "seed": (stream["seed"] + comm.rank * _APART) & _WORD})
-    return None if None in seeds else (seeds[0] + _SHARED) & _WORD
 
 
 def _trained(named: list[tuple[str, Parameter]]) -> list[str]:
@@ -535,34 +491,3 @@ class _FromRankZero(Initializer):
         found = self._comm.bcast(array)
         if self._comm.rank != 0:
             array[...] = found
-
-
-def _size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
-    """Let links make the parameters whose sizes they take from their input, of no examples."""
-    with _unseen(), core.using_config("train", False), core.no_backprop_mode():
-        lossfun(*args, **kwds)
-
-
-def _unseen() -> Any:
-    """Where what is reported of no examples is not observed."""
-    try:
-        reporter.get_current_reporter()
-    except reporter.NoReporter:
-        return nullcontext()
-    return core.report_scope({})
-
-
-def _is_collective(target: Link) -> bool:
-    """Whether a forward waits for all ranks, as multi-node batch normalization does."""
-    return any([getattr(link, "is_collective", False) for link in target.links()])
-
-
-def _examples(args: Sequence[Any], kwds: dict[str, Any]) -> int:
-    """How many examples the arguments of a loss hold: the length of the first that has one."""
-    for each in (*args, *kwds.values()):
-        shape = getattr(each, "shape", None)
-        if shape:
-            return int(shape[0])
-        if shape is None and isinstance(each, (list, tuple, dict)):
-            return len(each) if not isinstance(each, dict) else _examples((), each)
-    return 1

@@ -1,0 +1,69 @@
+"""Random numbers of ranks: what each draws by itself, and what all draw alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from core.arrays import backend, random_streams
+from core.optimizer import UpdateRule
+from core.training import Communicator
+
+_WORD = (1 << 64) - 1
+_APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
+_SHARED = 0x5851F42D4C957F2D  # added to the seed of what all ranks draw alike
+
+
+class Draws:
+    """What hooks of an optimizer draw: for a parameter the same on all ranks, anew in each step."""
+
+    def __init__(self) -> None:
+        self._seed: int | None = None  # of what all ranks draw alike
+        self._numbers: dict[int, int] = {}  # of the rules by their `id`
+        self._rounds: int | None = None  # of hooks in the step under way
+
+    def agree(self, comm: Communicator, rules: Sequence[UpdateRule | None]) -> None:
+        """Let what each rank draws from now on be its own, and know what all draw alike."""
+        self._seed = _draw_apart(comm)
+        self._numbers = {id(rule): number for number, rule in enumerate(rules)}
+
+    @contextmanager
+    def alike(self, t: int) -> Iterator[None]:
+        """A context of the step after `t` others, in which all ranks draw alike."""
+        own = backend.random_state()["stream"]
+        if own is None or self._seed is None:
+            yield
+            return
+        self._rounds = 0
+        self.begin(None, t)
+        try:
+            yield
+        finally:
+            self._rounds = None
+            random_streams.set_stream_state(own)
+
+    def go_on(self) -> None:
+        """Draw something else for each parameter, as the next hook does."""
+        if self._rounds is not None:
+            self._rounds += 1
+
+    def begin(self, rule: UpdateRule | None, t: int) -> None:
+        """Draw from a stream that the parameter of a rule has to itself, wherever that is."""
+        if self._rounds is not None and self._seed is not None:
+            seed = self._seed + (1 + self._numbers.get(id(rule), -1)) * _APART
+            draws = (t << 32) + (self._rounds << 16)
+            random_streams.set_stream_state({"seed": seed & _WORD, "draws": draws})
+
+
+def _draw_apart(comm: Communicator) -> int | None:
+    """Let what each rank draws from now on be its own; the seed of what all draw alike.
+
+    Ranks of one seed get others, as far apart as can be. None where `core.seed` is not in force.
+    """
+    stream: Any = backend.random_state()["stream"]
+    seeds = comm.allgather_obj(stream and stream["seed"])
+    if stream is not None and stream["seed"] in seeds[: comm.rank]:
+        own = (stream["seed"] + comm.rank * _APART) & _WORD
+        random_streams.set_stream_state({**stream, "seed": own})
+    return None if None in seeds else (seeds[0] + _SHARED) & _WORD
