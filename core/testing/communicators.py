@@ -246,6 +246,8 @@ def _wrong_peers(comm: Communicator) -> None:
     _refused("alltoall of too many", lambda: comm.alltoall((x,) * (comm.size + 1)))
     _refused("allreduce of booleans", lambda: comm.allreduce(x > 0))
     _refused("send of a string", lambda: comm.send("text", (comm.rank + 1) % comm.size))
+    inner = ((x,), x)
+    _refused("send of a tuple in a tuple", lambda: comm.send(inner, (comm.rank + 1) % comm.size))
     _refused("an unknown setting", lambda: comm.set_config("bucket_size", 3))
     if comm.size > 1:
         _refused("shapes that differ", lambda: comm.allreduce(np.ones(2 + comm.rank % 2)))

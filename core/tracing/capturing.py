@@ -116,6 +116,9 @@ class Captured:
     <captured <lambda>: 2 signatures, 2 of 3 calls replayed, 1 made as it is>
     """
 
+    is_capture = True
+    """Who looks at what a step reaches goes on into its function, and not into its recordings."""
+
     def __init__(
         self, function: Callable[..., Any], fuse: bool = False, remat: int | None = None
     ) -> None:

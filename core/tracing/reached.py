@@ -201,7 +201,7 @@ class Reached:
             self._method(x, key)
         if hasattr(x, "cache_clear"):
             self.caches.append(x)
-        if type(x).__name__ != "Captured":  # whose attributes are not the step's
+        if not getattr(type(x), "is_capture", False):  # whose attributes are not the step's
             self._owners.append((type(x).__name__, x))
 
     def _method(self, x: Any, name: str) -> None:

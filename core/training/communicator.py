@@ -427,7 +427,11 @@ def _refuse_unsummable(array: Any) -> None:
 def _hosted(what: str, data: Any) -> Any:
     """Arrays as they travel: on the host, in the order of C; a tuple where there are several."""
     if isinstance(data, (tuple, list)):
-        return tuple([_hosted(what, each) for each in data])
+        return tuple([_array_on_host(what, each) for each in data])
+    return _array_on_host(what, data)
+
+
+def _array_on_host(what: str, data: Any) -> Any:
     try:
         host = backend.to_host(data)
     except Exception:
