@@ -83,9 +83,8 @@ def _listen(connection: socket.socket) -> None:
 
 def leave(word: bytes = watcher.LEAVING) -> None:
     """Say that this rank ends by itself, or ends the job, having told why."""
-    global _connection
     if _connection is not None:
         with suppress(OSError):
             _connection.sendall(word)
-            _connection.shutdown(socket.SHUT_RDWR)
-        _connection = None
+            if word == watcher.LEAVING:
+                _connection.shutdown(socket.SHUT_RDWR)

@@ -5,6 +5,9 @@ connection breaks before that was killed, or has crashed: it is told, with the t
 are asked to end the job; those that do not are ended. Launchers end ranks as well, and name
 processes at best.
 
+Launchers may also fail to end a job that a rank has asked them to end: whoever is left a few
+seconds later is ended here, that rank as well.
+
 Where a job does not come to its end, files remain of the memory that its ranks have shared by
 MPICH; these are removed.
 
@@ -29,24 +32,26 @@ _MPICH = "/dev/shm/mpich_shm_"
 """How the names of its files begin."""
 
 _COMING, _GOING, _NEWS = 60.0, 5.0, 0.1
-"""Seconds for all ranks to come, for the others to go after one is lost, and to hear of one that
-was lost before another rank has told an error and is about to end the job."""
+"""Seconds for all ranks to come, for the others to go once the job is to end, and to hear of one
+that was lost before another rank has told an error and is about to end the job."""
 
 
 def watch(server: socket.socket, count: int) -> None:
-    """Return when all ranks have left, or one is lost and the others have been ended."""
+    """Return when all ranks have left, or the job was to end and those left have been ended."""
     selector = selectors.DefaultSelector()
     selector.register(server, selectors.EVENT_READ)
     said: dict[socket.socket, bytes] = {}  # process, name, and what came last
     until, is_lost, is_ending = time.monotonic() + _COMING, False, False
+    is_told = False  # what follows is no news
     shared: set[str] = set()
     while said or count:
         left = None if until == float("inf") else max(0.0, until - time.monotonic())
         ready = selector.select(left)
-        if not ready and is_lost:
+        if not ready and is_told:
             break
         if not ready and is_ending:
-            break  # what follows is no news
+            is_told, until = True, time.monotonic() + _GOING
+            continue
         if not ready:  # those that have not come by now do not
             count, until = 0, float("inf")
         lost = []
@@ -61,24 +66,25 @@ def watch(server: socket.socket, count: int) -> None:
             connection = next(each for each in said if each is key.fileobj)
             with suppress(OSError):
                 said[connection] += (news := connection.recv(1000))
-                if news and news[-1:] not in (LEAVING, ENDING):
+                if news.endswith(ENDING) and not is_told:  # perhaps since another rank is lost
+                    is_ending, count, until = True, 0, time.monotonic() + _NEWS
+                elif news and not news.endswith((LEAVING, ENDING)):
                     shared |= _shared_by(news)
+                if news and not news.endswith(LEAVING):
                     continue
             selector.unregister(connection)
             words = said.pop(connection)
-            if words.endswith(ENDING) and not is_lost:  # perhaps since another rank is lost
-                is_ending, count, until = True, 0, time.monotonic() + _NEWS
-            elif not words.endswith(LEAVING):
+            if not words.endswith((LEAVING, ENDING)):
                 lost.append(words)
-        if lost and not is_lost:
-            is_lost, count, until = True, 0, time.monotonic() + _GOING
+        if lost and not is_told:
+            is_lost = is_told = True
+            count, until = 0, time.monotonic() + _GOING
             _tell(lost, [*said])
             shared = shared.union(*map(_shared_by, said.values()))
-    if is_lost:
+    if is_lost or is_ending:
         for words in said.values():
             with suppress(OSError, ValueError):
                 os.kill(int(words.split()[0]), signal.SIGKILL)
-    if is_lost or is_ending:
         for path in shared:
             with suppress(OSError):
                 os.unlink(path)  # who still has it in memory keeps that

@@ -3,9 +3,12 @@
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import uuid
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -46,6 +49,7 @@ class Ranks:
 
     def __init__(self, python: str) -> None:
         self.python = python
+        self.mark = f"PLUGRAD_TESTED_JOB={uuid.uuid4()}"
 
     def launcher(self, count: int) -> list[str]:
         return [str(starter(self.python)), "-n", str(count), self.python]
@@ -55,7 +59,9 @@ class Ranks:
 
     def environment(self) -> dict[str, str]:
         others = (str(ROOT), os.environ.get("PYTHONPATH", ""))
-        return {**os.environ, **ALLOWED, "PYTHONPATH": os.pathsep.join(filter(None, others))}
+        marked = dict([self.mark.split("=")])
+        paths = os.pathsep.join(filter(None, others))
+        return {**os.environ, **ALLOWED, **marked, "PYTHONPATH": paths}
 
     def start(self, count: int, program: str, *arguments: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -73,14 +79,40 @@ class Ranks:
         return said
 
     def outcome(self, count: int, program: str, *arguments: object) -> tuple[int, str, float]:
-        """The exit status, what is printed, and the seconds that it took."""
-        began = time.monotonic()
-        job = self.start(count, program, *arguments)
-        try:
-            said, _ = job.communicate(timeout=120)
-        finally:
-            job.kill()
-        return job.returncode, said, time.monotonic() - began
+        """The exit status, what is printed, and the seconds that it took.
+
+        A job of Open MPI has once not come to its end, and none of 500 more: where all ranks have
+        gone and the launcher alone is left, the job is begun anew, once.
+        """
+        for is_last in (False, True):
+            began = time.monotonic()
+            job = self.start(count, program, *arguments)
+            try:
+                said, _ = job.communicate(timeout=120)
+                return job.returncode, said, time.monotonic() - began
+            except subprocess.TimeoutExpired as error:
+                left = self.left()
+                for process in left:
+                    with suppress(OSError):
+                        os.kill(process, signal.SIGKILL)
+                job.stdout.close()
+                job.wait()
+                said = (error.output or b"").decode(errors="replace")
+                told = "\n".join(["The job hangs:", *left.values(), "It said:", said])
+                if is_last or any(f"{program}.py" in each.split()[1:3] for each in left.values()):
+                    raise AssertionError(told) from None
+                print(told)
+        raise AssertionError
+
+    def left(self) -> dict[int, str]:
+        """The processes of the job that are still there: what each runs, and where it waits."""
+        found = {}
+        for each in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if self.mark.encode() in (each / "environ").read_bytes():
+                    command = (each / "cmdline").read_text().replace("\0", " ")
+                    found[int(each.name)] = f"{command}({(each / 'wchan').read_text()})"
+        return found
 
 
 @pytest.fixture(params=PYTHONS)

@@ -74,6 +74,7 @@ def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
     [
         ("waits", "recv from rank 1: rank 0 of 2 .*which is the time limit"),
         ("raises", "ValueError on rank 1 of 2"),
+        ("is_not_heard", "nobody hears a slip"),
         ("ends", "rank 1 at 'the end of the program'"),
         ("makes_fewer_steps", "rank 0 is at 'update of an optimizer' and rank 1 at 'the end"),
         (

@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ import core
 from core.communicators import create_communicator
 from core.errors import CommunicatorError
 from plugins.communicators import watcher
+from plugins.communicators.global_except_hook import end_all
 
 comm = create_communicator("mpi", time_limit=3)
 what = sys.argv[1]
@@ -120,6 +122,13 @@ def raises():
     if comm.rank == 1:
         raise ValueError("a slip")
     comm.barrier()
+
+
+def is_not_heard():
+    """Ask for the end of a job whose launcher does not end it, while the other ranks compute."""
+    if comm.rank == 1:
+        end_all(SimpleNamespace(Abort=lambda code: None), "nobody hears a slip")
+    time.sleep(60)
 
 
 def ends():
