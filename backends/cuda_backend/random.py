@@ -113,10 +113,13 @@ class CudaRandom(Random):
             return in_order(self._library, self._kernels, drawn)[1] if n else drawn
 
     def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
-        """Integers from `low` to `high` - 1, each as likely as the next within one in 2^32."""
+        """Integers from `low` to `high` - 1, each as likely within `high - low` in 2^64."""
         if low >= high:
             raise ValueError(f"integers: expected low < high, got {low} and {high}.")
-        return self._filled(philox.integers(), shape, "int64", device, low, high - low)
+        if low < -(1 << 63) or high > 1 << 63:
+            raise ValueError(f"integers: expected bounds of int64, got {low} and {high}.")
+        bits = (high - low + (1 << 63)) % (1 << 64) - (1 << 63)
+        return self._filled(philox.integers(), shape, "int64", device, low, bits)
 
     def get_state(self) -> dict[str, Any]:
         """The streams of the devices that have their own."""

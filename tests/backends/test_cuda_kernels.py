@@ -344,6 +344,9 @@ def seeded():
     core.seed(None)
 
 
+RANGES = (-5, 7), (0, 1), (-(2**63), 2**63), (-(2**62), 2**62), (-3, 2**63), (2**63 - 2, 2**63)
+
+
 def test_draws_are_those_of_the_reference(random, seeded):
     size, key = 9000, 7
     places = np.arange(philox.PLACES * -(-size // (4 * philox.PLACES)), dtype=np.uint64)
@@ -357,10 +360,11 @@ def test_draws_are_those_of_the_reference(random, seeded):
     pairs = [(x >> np.uint64(5)) * 2.0**26 + (y >> np.uint64(6)) for x, y in ((a, b), (c, d))]
     expected = in_order(np.stack(pairs), size) * 2.0**-53
     np.testing.assert_array_equal(random.uniform((size,), "float64"), expected)
-    a, b, c, d = philox_in_numpy(places, key | 3 << 64)
-    whole = in_order(np.stack([b << np.uint64(32) | a, d << np.uint64(32) | c]), size)
-    expected = [-5 + (int(w) * 12 >> 64) for w in whole]
-    np.testing.assert_array_equal(random.integers(-5, 7, (size,)), expected)
+    for count, (low, high) in enumerate(RANGES, 3):
+        a, b, c, d = philox_in_numpy(places, key | count << 64)
+        whole = in_order(np.stack([b << np.uint64(32) | a, d << np.uint64(32) | c]), size)
+        expected = [low + (int(w) * (high - low) >> 64) for w in whole]
+        np.testing.assert_array_equal(random.integers(low, high, (size,)), expected)
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="NumPy's own masks come of numba")
@@ -398,6 +402,8 @@ def test_draws_are_distributed_as_they_should_be(random, seeded):
     assert random.uniform(()).shape == () and random.normal((0, 3)).shape == (0, 3)
     with pytest.raises(ValueError, match="low < high"):
         random.integers(3, 3)
+    with pytest.raises(ValueError, match="bounds of int64"):
+        random.integers(0, 2**63 + 1)
 
 
 def test_a_device_may_have_a_stream_of_its_own(random):

@@ -39,12 +39,13 @@ __device__ inline double unit(unsigned w, unsigned v) {
 __device__ inline unsigned long long wide(unsigned w, unsigned v) {
   return (unsigned long long)v << 32 | w;
 }
-__device__ inline long long below(unsigned long long x, unsigned long long range) {
+__device__ inline unsigned long long below(unsigned long long x, unsigned long long range) {
+  if (!range) return x;
   const unsigned long long low = x & 0xffffffffu, high = x >> 32;
   const unsigned long long r = range & 0xffffffffu, s = range >> 32;
   const unsigned long long middle = high * r + (low * r >> 32);
   const unsigned long long cross = low * s + (middle & 0xffffffffu);
-  return (long long)(high * s + (middle >> 32) + (cross >> 32));
+  return high * s + (middle >> 32) + (cross >> 32);
 }
 __device__ inline float radius(unsigned w) {
   return sqrt(-2.0f * log(((float)w + 1.0f) * 2.3283064365386963e-10f));
@@ -138,10 +139,13 @@ def bernoulli() -> Source:
 
 @cache
 def integers() -> Source:
-    """`integers(y, size, *key, from, range)`: from [from, from + range)."""
-    texts = [
-        f"below(wide(x.w[{i}], x.w[{i + 1}]), (unsigned long long)range) + from" for i in (0, 2)
-    ]
+    """`integers(y, size, *key, from, range)`: from [from, from + range); of range the bits count.
+
+    A range of 0 is one of 2^64. The sum is one of unsigned numbers, which may go beyond their end.
+    """
+    words = [f"wide(x.w[{i}], x.w[{i + 1}])" for i in (0, 2)]
+    unsigned = "(unsigned long long)"
+    texts = [f"(long long)(below({w}, {unsigned}range) + {unsigned}from)" for w in words]
     more = (Parameter("long long", "from"), Parameter("long long", "range"))
     return _source("integers", "long long", texts, _y("int64"), more, "put(y, i, found[q]);")
 
