@@ -127,9 +127,9 @@ class Live(Places):
             return
         name = self._paths.get(id(parameter)) or parameter.name or "parameter"
         array, source, frozen = parameter._array, parameter._source, parameter._frozen
-        node = source or parameter._constant
-        data = None if node is None else node.data
-        grad = None if source is None else source._grad
+        constant = parameter._constant
+        node = source or constant
+        data, grad = (None, None) if node is None else (node.data, node._grad)
         rule = parameter.update_rule
         t, enabled = (None, None) if rule is None else (rule.t, rule.enabled)
 
@@ -137,12 +137,10 @@ class Live(Places):
             if rule is not None and rule.enabled != enabled:
                 rule.enabled = enabled
             moved = parameter._source is not source
-            parameter._source, parameter._frozen = source, frozen
+            parameter._source, parameter._constant, parameter._frozen = source, constant, frozen
             parameter.array = array
-            if source is not None:
-                source._grad = grad
-            if node is not None:
-                node.data = data
+            if node is not None:  # of what is frozen too: `zerograds` gives it zeros
+                node._grad, node.data = grad, data
             if moved:
                 raise TraceError(f"capture: {name} is frozen, or no longer frozen, in the step.")
             if rule is not None and rule.t != t:

@@ -1308,6 +1308,31 @@ def test_parameters_that_are_frozen_in_a_step():
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
 
 
+@pytest.mark.parametrize("scale", [None, 8.0])
+@pytest.mark.parametrize("parts", [0, 2])
+def test_zeros_that_frozen_parameters_get_for_gradients(parts, scale):
+    """They held arrays of the recording, which the next look at them was an error of."""
+    m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+    m[0].disable_update()
+    o = optimizers.SGD().setup(m)
+    o.use_cleargrads(False)
+    if scale is not None:
+        o.set_loss_scale(scale)
+
+    def loss(x, t):
+        return F.softmax_cross_entropy(m(x), t)
+
+    accumulated = core.capture(lambda x, t: o.accumulate(0.5, loss, x, t))
+    updated = core.capture(lambda x, t: o.update(loss, x, t))
+    for _ in range(4):
+        for _ in range(parts):
+            accumulated(X, T)
+        o.update() if parts else updated(X, T)
+        for p in m[0].params():
+            assert p.grad.tobytes() == bytes(p.array.nbytes)
+    assert (accumulated if parts else updated).replayed
+
+
 def decay(v):
     v.array[...] *= np.float32(0.9)
 
