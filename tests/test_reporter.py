@@ -1,5 +1,6 @@
 """Reporting: names, purged graphs, scopes, threads, and the summaries."""
 
+import json
 import math
 import threading
 import weakref
@@ -17,8 +18,10 @@ from core.training.reporter import (
     Summary,
     UnknownObserver,
     get_current_reporter,
+    loaded_observation,
     report,
     report_scope,
+    saved_observation,
 )
 
 finite = st.floats(-1e6, 1e6)
@@ -137,6 +140,30 @@ def test_a_weight_counts_as_repetition(pairs):
     np.testing.assert_allclose(once.make_statistics(), many.make_statistics(), 1e-5, 1e-4)
 
 
+@given(st.lists(st.tuples(st.floats(), st.integers(0, 2)), min_size=1))
+def test_what_has_no_weight_counts_for_nothing(pairs):
+    """As the loss of a batch whose words are all masked, which may be NaN."""
+    summary, without = DictSummary(), DictSummary()
+    for pair in pairs:
+        summary.add({"x": pair})
+        without.add({"x": pair} if pair[1] else {})
+    assert repr(summary.state()) == repr(without.state())
+    assert repr(summary.compute_mean()) == repr(without.compute_mean())
+
+
+@pytest.mark.parametrize(
+    "make", [float, np.float32, np.array, lambda x: core.Variable(np.array(x))]
+)
+def test_weights_of_every_kind_are_saved_with_the_observation(make):
+    observed = loaded_observation(saved_observation({"x": (0.5, make(3.0)), "y": np.array("text")}))
+    assert observed == {"x": (0.5, 3.0)}
+    summary = DictSummary()
+    summary.add({"x": (1.0, make(1.0))})
+    summary.add({"x": (2.0, make(3.0))})
+    assert summary.compute_mean() == {"x": 1.75}
+    assert json.loads(json.dumps(summary.state()))["x"]["_weight"] == 4
+
+
 def test_arrays_are_summed_where_they_are_and_never_widened(strict):
     for array in (np.float32([1, 5]), strict.asarray([1.0, 5.0], dtype="float32")):
         mean, deviation = summary_of([array, array + 2]).make_statistics()
@@ -178,6 +205,11 @@ def test_dict_summary_takes_single_numbers_alone():
             "text": "6",
             "several": np.zeros(7),
             "nothing": None,
+            "text in an array": np.array("6"),
+            "nothing in an array": np.array(None),
+            "complex": np.array(1j),
+            "a shape": (1, 2, 3),
+            "no weight": (1.0, "a"),
         }
     )
     expected = {"float": 1, "numpy": 2, "flag": 1, "array": 3, "variable": 4, "weighted": 5}

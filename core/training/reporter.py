@@ -19,7 +19,7 @@ from typing import Any
 
 from core.arrays import backend
 from core.errors import CoreError
-from core.errors.scalars import is_scalar
+from core.errors.scalars import is_scalar, python_number
 from core.graph.variable import Variable
 from core.link.serializer import AbstractSerializer, Serializer
 from core.registry.configuration import config
@@ -190,7 +190,8 @@ def saved_observation(observation: Mapping[str, Any]) -> str:
     """
     import json
 
-    return json.dumps({k: _plain(v) for k, v in observation.items() if _is_single(_first(v))})
+    singles = {key: entry for key, entry in observation.items() if _weighed(entry) is not None}
+    return json.dumps({key: _plain(entry) for key, entry in singles.items()})
 
 
 def loaded_observation(text: str) -> dict[str, Any]:
@@ -205,13 +206,17 @@ def loaded_observation(text: str) -> dict[str, Any]:
     return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
 
 
-def _first(entry: Any) -> Any:
-    return entry[0] if isinstance(entry, tuple) else entry
+def _weighed(entry: Any) -> tuple[Any, Any] | None:
+    """A single number and its weight, which is a number in Python; None for anything else."""
+    value, weight = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, 1)
+    if not (_is_single(value) and _is_single(weight)):
+        return None
+    return value, python_number(_bare(weight))
 
 
 def _plain(entry: Any) -> Any:
     if isinstance(entry, tuple):
-        return _as_float(_measured(entry[0])), _bare(entry[1])
+        return _as_float(_measured(entry[0])), python_number(_bare(entry[1]))
     return _as_float(_measured(entry))
 
 
@@ -234,7 +239,9 @@ class Summary:
         self._squares: Any = 0.0  # sum of squared distances from the mean
 
     def add(self, value: Any, weight: float = 1) -> None:
-        """Add a value, `weight` times."""
+        """Add a value, `weight` times: with 0 nothing, whatever the value is."""
+        if not weight:
+            return
         value = _measured(value)
         mean = self._sum / self._weight if self._weight else value
         self._weight += weight
@@ -300,11 +307,11 @@ class DictSummary:
         self._summaries: dict[str, Summary] = {}
 
     def add(self, d: Mapping[str, Any]) -> None:
-        """Add the values of `d`; a pair counts as (value, weight)."""
+        """Add the values of `d`; a pair counts as (value, weight), one of weight 0 not at all."""
         for key, entry in d.items():
-            value, weight = entry if isinstance(entry, tuple) else (entry, 1)
-            if _is_single(value):
-                self._summaries.setdefault(key, Summary()).add(value, weight)
+            weighed = _weighed(entry)
+            if weighed is not None and weighed[1]:
+                self._summaries.setdefault(key, Summary()).add(*weighed)
 
     def compute_mean(self) -> dict[str, Any]:
         """Return key -> mean, over the dicts that had the key."""
@@ -356,6 +363,6 @@ class DictSummary:
 
 def _is_single(value: Any) -> bool:
     value = _bare(value)
-    if hasattr(value, "__dlpack__"):
-        return bool(value.ndim == 0)
+    if hasattr(value, "__dlpack__"):  # numbers of 8 bits and less have the kind V in NumPy
+        return value.ndim == 0 and getattr(value.dtype, "kind", "f") in "biufV"
     return isinstance(value, Number) and not isinstance(value, complex)

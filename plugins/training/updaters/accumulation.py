@@ -41,7 +41,8 @@ def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
         with nullcontext() if observation is None else reporter.report_scope(seen):
             part()
         if observation is not None:
-            pairs = {key: entry[1] for key, entry in seen.items() if isinstance(entry, tuple)}
+            tuples = {key: entry for key, entry in seen.items() if isinstance(entry, tuple)}
+            pairs = {key: entry[1] for key, entry in tuples.items() if len(entry) == 2}
             weights |= {key: weights.get(key, 0) + weight for key, weight in pairs.items()}
             summary.add({key: seen[key] if key in pairs else (seen[key], size) for key in seen})
             observation |= seen
