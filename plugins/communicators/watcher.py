@@ -41,16 +41,16 @@ def watch(server: socket.socket, count: int) -> None:
     selector = selectors.DefaultSelector()
     selector.register(server, selectors.EVENT_READ)
     said: dict[socket.socket, bytes] = {}  # process, name, and what came last
-    until, is_lost, is_ending = time.monotonic() + _COMING, False, False
-    is_told = False  # what follows is no news
+    until = time.monotonic() + _COMING
+    job = "runs"  # then it "ends", and once it "is over" nothing is news
     shared: set[str] = set()
     while said or count:
         left = None if until == float("inf") else max(0.0, until - time.monotonic())
         ready = selector.select(left)
-        if not ready and is_told:
+        if not ready and job == "is over":
             break
-        if not ready and is_ending:
-            is_told, until = True, time.monotonic() + _GOING
+        if not ready and job == "ends":
+            job, until = "is over", time.monotonic() + _GOING
             continue
         if not ready:  # those that have not come by now do not
             count, until = 0, float("inf")
@@ -66,8 +66,8 @@ def watch(server: socket.socket, count: int) -> None:
             connection = next(each for each in said if each is key.fileobj)
             with suppress(OSError):
                 said[connection] += (news := connection.recv(1000))
-                if news.endswith(ENDING) and not is_told:  # perhaps since another rank is lost
-                    is_ending, count, until = True, 0, time.monotonic() + _NEWS
+                if news.endswith(ENDING) and job == "runs":  # perhaps since another rank is lost
+                    job, count, until = "ends", 0, time.monotonic() + _NEWS
                 elif news and not news.endswith((LEAVING, ENDING)):
                     shared |= _shared_by(news)
                 if news and not news.endswith(LEAVING):
@@ -76,12 +76,11 @@ def watch(server: socket.socket, count: int) -> None:
             words = said.pop(connection)
             if not words.endswith((LEAVING, ENDING)):
                 lost.append(words)
-        if lost and not is_told:
-            is_lost = is_told = True
-            count, until = 0, time.monotonic() + _GOING
+        if lost and job != "is over":
+            job, count, until = "is over", 0, time.monotonic() + _GOING
             _tell(lost, [*said])
             shared = shared.union(*map(_shared_by, said.values()))
-    if is_lost or is_ending:
+    if job != "runs":
         for words in said.values():
             with suppress(OSError, ValueError):
                 os.kill(int(words.split()[0]), signal.SIGKILL)
