@@ -240,7 +240,11 @@ class Captured:
 
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
         if any([x.requires_grad and x._grad is not None for x in variables]):
-            return None  # a gradient that is to be added to
+            self._tell(
+                "capture: expected Variables without gradients as arguments, got one whose gradient "
+                "is to be added to. Give new Variables, or arrays."
+            )
+            return None
         for leaf in leaves(form):
             if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
                 self._tell(

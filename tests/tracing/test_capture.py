@@ -285,7 +285,9 @@ def test_double_backprop_and_gradients_of_arguments():
     product(y)
     assert step.replayed == 2
     assert x.grad.tobytes() == y.grad.tobytes()
-    step(x)  # which has a gradient, that is added to
+    with pytest.warns(UserWarning, match="whose gradient is to be added to"):
+        step(x)
+    assert "whose gradient" in str(step.report())
     product(y)
     assert x.grad.tobytes() == y.grad.tobytes()
 
