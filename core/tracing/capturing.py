@@ -241,8 +241,8 @@ class Captured:
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
         if any([x.requires_grad and x._grad is not None for x in variables]):
             self._tell(
-                "capture: expected Variables without gradients as arguments, got one whose gradient "
-                "is to be added to. Give new Variables, or arrays."
+                "capture: expected Variables without gradients as arguments, got one whose "
+                "gradient is to be added to. Give new Variables, or arrays."
             )
             return None
         for leaf in leaves(form):
