@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 from core.graph.variable import variable_of
 from core.ops import operands, widening
 from core.ops.declaration import Declaration
-from core.ops.namespace import namespace
+from core.ops.namespace import namespace_of
 from core.ops.writer import Writer
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
+
+# Where the inputs are, as on arrays: not at the current backend, whose dtypes may be others.
+RECORDED_XP = "namespace_of(f._sources[0].spec.backend)"
 
 
 class GradientWriter(Writer):
@@ -36,14 +39,12 @@ class GradientWriter(Writer):
             "narrow_all": widening.narrow_all,
             "wrong_number": wrong_number,
             "only_needed": only_needed,
-            "NS": namespace,
+            "namespace_of": namespace_of,
             "constant": operands.as_constant,
             "variable_of": variable_of,
         }
         super().__init__(declared, arity, scope)
-        self.broadcast = broadcast
-        self.wide = wide
-        self.mixed = mixed
+        self.broadcast, self.wide, self.mixed = broadcast, wide, mixed
         self.inline = self.cls.inline and not wide
         self.reads_xp = declared.reads_xp or wide is not None
         self.xp = "xp" if self.reads_xp else "None"  # the text for it among a rule's arguments
@@ -55,7 +56,7 @@ class GradientWriter(Writer):
             return None
         lines = self._kernels() if kind == "raw" else []
         if self.reads_xp:
-            lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.xp'}"]
+            lines += [f"  xp = {RECORDED_XP if kind == 'var' else 'f._sources[0].spec.xp'}"]
         if self.wide:
             lines += ["  backend = f._sources[0].spec.backend", f"  g = {self._widened('g')}"]
         if any(declared.kept(n, self.arity) for n in declared.names):
@@ -172,7 +173,7 @@ class GradientWriter(Writer):
             return f"constant(f.{name})"
         method, sources = self.declared.rederived[name]
         self.scope[f"recompute_{name}"] = method
-        texts = ["f", "NS", *[self._value(kind, source) for source in sources]]
+        texts = ["f", RECORDED_XP, *[self._value(kind, source) for source in sources]]
         return f"recompute_{name}({', '.join(texts)})"
 
 

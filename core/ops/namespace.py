@@ -1,8 +1,8 @@
 """The differentiable namespace: the array standard's names, on Variables.
 
-Gradient rules are given it in place of a backend's namespace when the graph of the gradients is
-needed, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
-arrays and dtypes are those of the backend. The names come from plugins (`register_namespace`).
+Gradient rules are given that of their inputs' backend in place of its own when the graph of the
+gradients is needed, and `Variable.__array_namespace__()` returns it: new arrays and dtypes in it
+are those of the backend. The names come from plugins (`register_namespace`).
 """
 
 from __future__ import annotations

@@ -30,6 +30,36 @@ def test_a_right_op_passes_in_one_line(name):
     check_op(Cube, cube, [name])
 
 
+@pytest.mark.parametrize(
+    "ones",
+    [
+        lambda xp, x: xp.asarray(1.0, dtype=x.dtype),
+        lambda xp, x: xp.ones(x.shape, dtype=x.dtype),
+        lambda xp, x: xp.astype(xp.arange(1, x.ndim + 2)[0], x.dtype),
+        lambda xp, x: xp.astype(xp.astype(x, xp.float64) - x + 1, x.dtype),
+        lambda xp, x: 1 if xp.isdtype(x.dtype, "real floating") else 0,
+    ],
+    ids=["asarray", "ones", "arange", "float64", "isdtype"],
+)
+def test_a_rule_makes_arrays_and_names_dtypes_where_its_inputs_are(ones):
+    """Also where its graph is recorded, and another backend is the current one."""
+
+    class Made(Cube):
+        saved = ("one",)
+
+        def compute(self, xp, x):
+            self.one = ones(xp, x)
+            return x * x * x
+
+        def recompute_one(self, xp, x):
+            return ones(xp, x)
+
+        def gradient(self, xp, g, x, one):
+            return g * (x * x) * 3.0 * one * ones(xp, x)
+
+    check_op(Made, cube, ["strict"])
+
+
 def failure(op, reference=cube, backends=("numpy",), **options):
     with pytest.raises(Exception) as caught:
         check_op(op, reference, backends, **options)
