@@ -100,7 +100,7 @@ def has_examples(tree: Any) -> bool:
 
 
 def _elementwise(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if isinstance(args[0], (list, tuple)):
+    if isinstance(args[0], (list, tuple)) or "shape" in kwargs:
         return NotImplemented
     ndim = max(map(rank, arrays_in((args, kwargs))))
 
@@ -135,7 +135,7 @@ def _reduction(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if not x.ndim:
         axes = ()
     shifted: Any = tuple([a + 1 if a >= 0 else a for a in axes])
-    if isinstance(axis, int) and x.ndim:
+    if axis is not None and not isinstance(axis, tuple) and x.ndim:
         (shifted,) = shifted
     if rest:
         return b.function(x.array, shifted, *rest, **kwargs)
@@ -151,15 +151,18 @@ def _along(place: int, default: int | None) -> Rule:
         if has_examples((rest, kwargs)):
             return NotImplemented
         several = isinstance(first, (list, tuple))
-        ndim = rank(first[0] if several else first)
-        axis = args[place] if len(args) > place else kwargs.get("axis", default)
-        if axis is None and ndim == 1:
+        ranks = set(map(rank, first if several else [first]))
+        placed = len(args) > place
+        axis = args[place] if placed else kwargs.get("axis", default)
+        if axis is None and ranks == {1}:
             axis = 0
         if not isinstance(axis, int):
             return NotImplemented
         given = [b.spread(x) for x in first] if several else b.spread(first)
-        kwargs = kwargs | {"axis": axis + 1 if axis >= 0 else axis}
-        return b.function(given, *rest, *args[place + 1 :], **kwargs)
+        axis = axis + 1 if axis >= 0 else axis
+        if placed:
+            return b.function(given, *rest, axis, *args[place + 1 :], **kwargs)
+        return b.function(given, *rest, **kwargs | {"axis": axis})
 
     return along
 
@@ -178,7 +181,7 @@ def _take(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     first = axis == 0 or (axis is None and rank(x) == 1)
     if not isinstance(index, Examples):
         return _along(2, None)(b, args, kwargs)
-    if not first:
+    if not first or len(rest) > 1 or kwargs.keys() - {"axis"}:  # a mode
         return NotImplemented
     if isinstance(x, Examples):
         return x.array[b.rows(index.ndim), index.array]
@@ -222,13 +225,17 @@ def _tile(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # ---------------------------------------------------------------------- indexes
 
 
+_NO_AXIS = type(None), type(Ellipsis)
+
+
 def _index(b: Batched, x: Any, index: Any) -> Any:
     """The index of all examples, where `x` has them in front; None where there is no such index."""
     parts = index if isinstance(index, tuple) else (index,)
     if is_basic(index):
         return (slice(None), *parts)
     found = [i for i, part in enumerate(parts) if rank(part) or isinstance(part, Examples)]
-    whole = [i for i, part in enumerate(parts) if i in found or isinstance(part, int)]
+    # Any integer, NumPy's as well, has its place among the arrays; what leaves an axis has none.
+    whole = [i for i, part in enumerate(parts) if not isinstance(part, (slice, *_NO_AXIS))]
     adjacent = whole == list(range(whole[0], whole[-1] + 1)) if found else False
     odd = [part for part in parts if isinstance(part, (list, bool))]
     masks = [i for i in found if str(parts[i].dtype) == "bool"]

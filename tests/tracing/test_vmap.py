@@ -213,6 +213,59 @@ def test_labels_out_of_range_are_refused_for_any_example():
         core.vmap(lambda x, t: F.softmax_cross_entropy(x[None], t[None]))(X, T + 3)
 
 
+CUBE = np.random.default_rng(3).normal(size=(2, 3, 4, 5))
+AT = np.array([3, 1])
+INTEGERS = {"Python's": 1, "NumPy's": np.int64(1), "an array's": np.array(1)}
+
+
+@pytest.mark.parametrize("integer", INTEGERS)
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda i: (i, slice(None), AT),  # what is between puts the array's axis first
+        lambda i: (i, AT),
+        lambda i: (slice(None), i, AT),
+        lambda i: (AT[1:], None, i),
+        lambda i: (..., i, AT),
+        lambda i: (AT - 1, ..., i),
+    ],
+)
+def test_integers_beside_arrays_in_an_index(place, integer):
+    index = place(INTEGERS[integer])
+
+    def read(x):
+        return x[index]
+
+    def written(x):
+        y = x * 1
+        y[index] = y[index] * 2
+        return y
+
+    for function in (read, written):
+        expected = np.stack([function(x) for x in CUBE])
+        assert np.array_equal(core.vmap(function)(CUBE), expected)
+
+
+OPTIONS = {
+    "mode of take": lambda x, i: np.take(x, i, mode="clip"),
+    "mode of take along": lambda x, i: np.take(x, i * 3, axis=0, mode="wrap"),
+    "dtype of cumsum": lambda x, i: np.cumsum(x, 0, "d"),
+    "norm of fft": lambda x, i: np.fft.fft(x, None, -1, "ortho").real,
+    "flat": lambda x, i: np.concatenate([x, np.stack([x, x])], None),
+    "shape": lambda x, i: np.full_like(x, x[:1], shape=(3,)),
+    "axis of NumPy's": lambda x, i: np.argmax(np.stack([x, -x]), axis=np.int64(1)),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_numpys_functions(name):
+    function, i = OPTIONS[name], np.array([[0, 7], [1, 9], [2, 2], [1, 0], [0, 0]])
+    expected = np.stack([function(*each) for each in zip(X, i, strict=True)])
+    found = core.vmap(function)(X, i)
+    assert found.dtype == expected.dtype
+    near(found, expected)
+
+
 BN = L.BatchNormalization(3)
 SGD = core.optimizers.SGD().setup(L.Linear(3, 1))
 REFUSALS = {
