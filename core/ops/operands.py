@@ -47,13 +47,13 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     """
     if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
         return x
-    backend = variable.backend
-    real = backend.kind(variable.dtype) in "fV"
-    if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
+    if BACKENDS[type(x)] is not variable.backend:
+        variable, x = beside_traced((variable, x))
+    backend, dtype = variable.backend, variable.dtype
+    if backend.kind(dtype) not in "fV" or BACKENDS[type(x)] is not backend or x.dtype == dtype:
         return x
-    if backend.kind(x.dtype) == "c":  # which the operation refuses
-        return x
-    return backend.asarray(x, variable.dtype)
+    # The operation refuses complex numbers.
+    return x if backend.kind(x.dtype) == "c" else backend.asarray(x, dtype)
 
 
 def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:

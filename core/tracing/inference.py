@@ -51,7 +51,7 @@ def infer(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], constants: 
     rule = None
     if not empty:
         operates = call.kind == "operator" and name not in ("getitem", "matmul")
-        if operates or (call.kind == "xp" and _is_ufunc(function)):
+        if operates or (call.kind == "xp" and is_ufunc(function)):
             rule = _elementwise
         elif name in names.REDUCTIONS:
             rule = _reduction
@@ -102,7 +102,8 @@ def _folded(windows: Value, size: Any, stride: Any = 1, pad: Any = 0, dilate: An
     return Shaped((*windows.shape[:2], *size), windows.dtype)
 
 
-def _is_ufunc(function: Any) -> bool:
+def is_ufunc(function: Any) -> bool:
+    """Whether it is one of NumPy's elementwise functions."""
     return isinstance(function, host().xp.ufunc) and function.signature is None
 
 

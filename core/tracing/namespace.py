@@ -12,6 +12,7 @@ from core.tracing import names
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, apply, as_values
 from core.tracing.equation import Call, Value, mapped
+from core.tracing.inference import is_ufunc
 
 
 class Namespace:
@@ -64,7 +65,10 @@ def _recorded(call: Call, *args: Any, **kwargs: Any) -> Any:
             f"{call.name}: it would change an array from outside the trace. Give the array as an "
             "argument"
         )
-    target[...] = apply(call, args, kwargs)
+    where = kwargs.pop("where", True) if is_ufunc(call.found(host())) else True
+    result = apply(call, args, kwargs)
+    # Elements that are not chosen stay as they are; a result without `out` has anything there.
+    target[...] = result if where is True else tape.xp.where(where, result, target)
     return target
 
 

@@ -1,5 +1,7 @@
 """Arrays without elements: what is known of them, what shares memory, and what is refused."""
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -229,6 +231,39 @@ def test_numpys_functions_and_methods_are_recorded():
 
     x = np.arange(6.0).reshape(3, 2)
     assert core.trace(function, x)(x).tobytes() == function(x).tobytes()
+
+
+@pytest.mark.parametrize(
+    "chosen", [lambda x: x > 2, lambda x: np.array([True, False]), lambda x: True]
+)
+def test_elements_that_are_not_chosen_stay_as_they_are(chosen):
+    def function(x):
+        kept = x * 0 + 7
+        return np.divide(x, 2, out=kept, where=chosen(x)), kept, np.sum(x, where=x > 2)
+
+    x = np.arange(6.0).reshape(3, 2)
+    for found, expected in zip(core.trace(function, x)(x), function(x), strict=True):
+        assert found.tolist() == expected.tolist()
+    of_each = core.vmap(function)(np.stack([x, x[::-1]]))[0]
+    assert of_each.tolist() == [function(x)[0].tolist(), function(x[::-1])[0].tolist()]
+
+
+BESIDE = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "ge", "eq"]
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_constants_of_another_dtype_stand_beside_variables_as_they_do_in_eager(name):
+    operate, constant = getattr(operator, name), np.array([2.0, 1.0, 1.5])
+
+    def function(x):
+        y = core.as_variable(x)
+        return operate(y, constant), operate(constant, y), operate(y, constant.astype("i"))
+
+    x = np.array([1.0, 4.0, 3.0], "f")
+    found, mapped = core.trace(function, x)(x), core.vmap(function)(x[None])
+    for y, of_one, expected in zip(found, mapped, function(x), strict=True):
+        assert y.dtype == of_one.dtype == expected.dtype
+        assert y.array.tolist() == of_one.array[0].tolist() == expected.array.tolist()
 
 
 def test_tracing_leaves_no_backend_by_name():
