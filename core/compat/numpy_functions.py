@@ -40,14 +40,15 @@ _RENAMED = {
 
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
-    if name not in dir(namespace):
-        if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
-            return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
-        raise TypeError(
-            f"numpy.{name} has no differentiable counterpart.{nearest(name, dir(namespace))} "
-            "Call it on the .array if the gradient is not needed."
-        )
-    return getattr(namespace, name)
+    found = getattr(namespace, name, None)  # which keeps what it found: listing all takes long
+    if found is not None:
+        return found
+    if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
+        return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
+    raise TypeError(
+        f"numpy.{name} has no differentiable counterpart.{nearest(name, dir(namespace))} "
+        "Call it on the .array if the gradient is not needed."
+    )
 
 
 def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -121,3 +121,12 @@ def test_functions_that_the_standard_lacks_are_the_methods_of_that_name(function
     np.testing.assert_array_equal(y.array, function(x.array, *arguments))
     (gradient,) = core.grad([y.sum()], [x])
     assert gradient.shape == x.shape
+
+
+def test_numpys_operators_do_not_list_all_functions(monkeypatch):
+    def listed():
+        raise AssertionError("hundreds of names were put in order for one addition")
+
+    monkeypatch.setattr("core.ops.namespace._names", listed)
+    x = core.Variable(np.ones(3, "f"))
+    assert (np.ones(3) + x).array.tolist() == np.add(x, x).array.tolist() == [2, 2, 2]
