@@ -100,6 +100,20 @@ def test_huge_scores_do_no_harm() -> None:
     np.testing.assert_allclose(y, q, rtol=1e-5)
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(exponent=st.integers(9, 30), dtype=st.sampled_from(["float32", "float64"]))
+@example(30, "float32")
+@example(30, "float64")
+def test_what_rounding_takes_from_a_huge_score_is_no_weight(exponent: int, dtype: str) -> None:
+    r = np.random.default_rng(0)
+    q, k, v = (r.standard_normal((2, 50, 20)).astype(dtype) for _ in range(3))
+    g = np.ones_like(v)
+    y, _, _, gv = run(Attention(0.3, False), [q * q.dtype.type(10.0**exponent), k, v], g)
+    first = np.argmax(q.astype("float64") @ np.swapaxes(k, 1, 2), axis=2)
+    np.testing.assert_allclose(y, np.take_along_axis(v, first[:, :, None], axis=1), rtol=1e-6)
+    np.testing.assert_allclose(gv.sum(axis=1), 50, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nan_stays_with_the_queries_that_see_it(dtype: str) -> None:
     r = np.random.default_rng(0)

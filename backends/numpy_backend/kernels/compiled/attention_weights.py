@@ -36,8 +36,11 @@ class _Row:
             return x
         return self.e.where(behind, self.zeros if otherwise is None else otherwise, x)
 
-    def exponential(self, x: Any, behind: Any) -> Any:
-        """e^x, and 0 where it is too far: x is not looked at there."""
+    def exponential(self, product: Any, scale: Any, shift: Any, behind: Any) -> Any:
+        """e^(product scale - shift), and 0 where it is too far: nothing is looked at there."""
+        # Scores are rounded, as those were of which the greatest one is `shift`: what rounding took
+        # from a huge one has an infinite exponential.
+        x = self.e.builder.fsub(self.e.builder.fmul(product, scale), shift)
         x = self.seen(x, behind)  # of what lies there the result may be a number that takes long
         return self.seen(exp(Vector(self.e, x, self.dtype)).value, behind)
 
@@ -63,10 +66,10 @@ def weigh(
             x = row.seen(builder.fmul(e.load(e.at(line, j)), scale), behind, most)
             tops.set(e.where(builder.fcmp_ordered(">", x, most), x, most))
         top = e.greatest(tops.get())
-        sums, shift = e.variable(row.zeros), builder.fneg(e.broadcast(top))
+        sums, shift = e.variable(row.zeros), e.broadcast(top)
         for j, behind in row.vectors():
             place = e.at(line, j)
-            share = row.exponential(e.fused(e.load(place), scale, shift), behind)
+            share = row.exponential(e.load(place), scale, shift, behind)
             e.store(share, place)
             sums.set(builder.fadd(sums.get(), share))
         [whole] = e.sums([sums.get()])
@@ -86,10 +89,10 @@ def weigh_back(
         row = _Row(e, (own + r * more).least(m))
         line, given = e.at(weights, r * pitch), e.at(through, r * pitch)
         sums = e.variable(row.zeros)
-        shift = builder.fneg(e.broadcast(e.read(e.at(log_total, at + r))))
+        shift = e.broadcast(e.read(e.at(log_total, at + r)))
         for j, behind in row.vectors():
             place = e.at(line, j)
-            share = row.exponential(e.fused(e.load(place), scale, shift), behind)
+            share = row.exponential(e.load(place), scale, shift, behind)
             passed = row.seen(e.load(e.at(given, j)), behind)
             e.store(share, place)
             sums.set(e.fused(share, passed, sums.get()))
