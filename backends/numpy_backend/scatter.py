@@ -49,7 +49,9 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     if low < -len(a) or high >= len(a):
         return False
     width = a[0].size
-    rows = index if low >= 0 else np.where(index < 0, index + len(a), index)
+    rows = index.astype(np.intp, copy=low < 0)  # int8 has no number for the last of 200 rows
+    if low < 0:
+        rows[rows < 0] += len(a)
     spread = np.broadcast_to(values, index.shape + a.shape[1:])
     if _in_loop(a, spread):
         from backends.numpy_backend.kernels.compiled.scatter import add_rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from all_ops import CHECKED
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import core
@@ -34,7 +34,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    height=st.integers(1, 40),
+    height=st.integers(1, 40) | st.integers(128, 300),
     row=st.sampled_from([(1,), (7,), (64,), (3, 5)]),
     count=st.integers(0, 90),
     lowest=st.booleans(),
@@ -43,6 +43,8 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     turned=st.booleans(),
     seed=st.integers(0, 99),
 )
+@example(200, (7,), 90, True, "float32", "int8", False, 0)
+@example(200, (7,), 90, True, "float16", "int8", False, 0)
 def test_sums_are_those_of_add_at(
     height: int,
     row: Any,
@@ -56,7 +58,9 @@ def test_sums_are_those_of_add_at(
     r = np.random.default_rng(seed)
     table = r.standard_normal((height, *row)).astype(dtype)
     low = -height if lowest and numbers[0] == "i" else 0
-    index = r.integers(low, height, count).astype(numbers)
+    known = np.iinfo(numbers)
+    low, high = max(low, known.min), min(height - 1, known.max)
+    index = r.integers(low, high, count, endpoint=True).astype(numbers)
     values = r.standard_normal((count, *row)).astype(dtype)
     values = np.asfortranarray(values) if turned else values
     expected = table.copy()
