@@ -179,7 +179,8 @@ class NumpyBackend(Backend):
         """Negative numbers, read as unsigned ones, are greater than any size."""
         if not numbers.size:
             return False
-        return bool(numbers.view(f"u{numbers.dtype.itemsize}").max() >= size)
+        dtype = numbers.dtype
+        return bool(numbers.view(f"{dtype.byteorder}u{dtype.itemsize}").max() >= size)
 
 
 def _bfloat16() -> np.dtype[Any]:

@@ -28,7 +28,7 @@ LOOK_UPS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", ">i4", ">i8"])
 @pytest.mark.parametrize(("call", "count"), LOOK_UPS.values(), ids=LOOK_UPS)
 def test_the_first_stranger_is_named(call, count, dtype):
     call(np.array([0, count - 1, 1], dtype))
