@@ -26,6 +26,8 @@ from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
 from core.testing import check_op
 from core.testing.leaving_out import CHECKS
+from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
@@ -173,6 +175,50 @@ def test_relu_on_many_elements(always: None, divided: None) -> None:
     out.grad = g
     out.backward()
     np.testing.assert_array_equal(v.grad, np.where(y > 0, g, 0))
+
+
+ROW, ROWS = (4,), (6, 4)
+READ = {
+    "batch_normalization": (F.batch_normalization, ((6, 4, 5), ROW, ROW)),
+    "batch_normalization of rows": (F.batch_normalization, (ROWS, ROW, ROW)),
+    "fixed_batch_normalization": (F.fixed_batch_normalization, ((6, 4, 5), *[ROW] * 4)),
+    "group_normalization": (
+        lambda x, gamma, beta: F.group_normalization(x, 2, gamma, beta),
+        ((6, 4, 5), ROW, ROW),
+    ),
+    "gru": (lambda h, x, q: GRUStep()(h, x, q), (ROWS, (6, 12), (6, 12))),
+    "layer_normalization": (F.layer_normalization, (ROWS, ROW, ROW)),
+    "linear": (F.linear, (ROWS, (3, 4), (3,))),
+    "lstm": (lambda c, x: F.concat(F.lstm(c, x)), (ROWS, (6, 16))),
+    "lstm_sequence": (
+        lambda h, c, x, W: F.concat([F.reshape(y, (-1, 1)) for y in LSTMSequence()(h, c, x, W)], 0),
+        (ROWS, ROWS, (3, 6, 16), (16, 4)),
+    ),
+    "softmax": (F.softmax, (ROWS,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", READ)
+def test_numbers_of_other_machines_are_read_as_numbers(name: str, dtype: str, always: None) -> None:
+    """An array in the other byte order, be it an argument or the gradient of the result."""
+    function, shapes = READ[name]
+    r = np.random.default_rng(0)
+    arrays = [r.uniform(0.5, 2, shape).astype(dtype) for shape in shapes]
+    g = r.standard_normal(function(*arrays).shape).astype(dtype)
+    expected = found(function, arrays, g)
+    for i, array in enumerate([*arrays, g]):
+        given = [*arrays, g]
+        given[i] = array.astype(array.dtype.newbyteorder())
+        for a, b in zip(found(function, given[:-1], given[-1]), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def found(function: Any, arrays: list[Any], g: Any) -> list[Any]:
+    """The result and all gradients."""
+    variables = [core.Variable(a) for a in arrays]
+    y = function(*variables)
+    return [v.array for v in (y, *core.grad([y], variables, [core.Variable(g)]))]
 
 
 LOOP = """

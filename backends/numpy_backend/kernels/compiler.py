@@ -300,10 +300,23 @@ def in_loops(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def contiguous(*arrays: Array) -> list[Array]:
-    """Arrays as one axis each, copied where they are not contiguous, or not aligned."""
+    """Arrays as one axis each, copied where loops could not read them as they lie in memory."""
     # Loops take no subclasses, such as that of arrays in files.
     flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel() for a in arrays]
-    return [a if a.flags.aligned else a.copy() for a in flat]
+    return [native(a) if a.flags.aligned else native(a).copy() for a in flat]
+
+
+def dense(*arrays: Array) -> list[Array]:
+    """Arrays of their shapes, copied where loops could not read them as they lie in memory."""
+    return [native(np.ascontiguousarray(a)) for a in arrays]
+
+
+def native(array: Array) -> Array:
+    """The array with the bytes of numbers in the machine's order, as loops take them to be.
+
+    The dtypes differ; so only arrays whose dtype is not compared with another's need it.
+    """
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def state() -> dict[str, str]:

@@ -17,7 +17,7 @@ from backends.numpy_backend.kernels.compiled.recurrent import (
     _lstm,
     _lstm_gradient,
 )
-from backends.numpy_backend.kernels.compiler import Array, Read2, Write3, compiled, suits
+from backends.numpy_backend.kernels.compiler import Array, Read2, Write3, compiled, dense, suits
 
 
 @compiled
@@ -46,7 +46,7 @@ def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: 
         return NotImplemented
     z, (c, h) = np.empty(x.shape, x.dtype), np.empty((2, steps, n, units), x.dtype)
     gates = np.empty((n, 4, units), x.dtype)
-    before, output = np.ascontiguousarray(c_first), np.ascontiguousarray(h_first)
+    before, output = dense(c_first, h_first)
     for step in range(steps):
         np.add(x[step], products.matmul(output, W.T), out=z[step])
         _divide(_lstm, z[step], before, gates, c[step], h[step])
@@ -63,14 +63,14 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     if W.dtype != z.dtype or not suits(z[0], calls=8) or not z.flags.c_contiguous:
         return NotImplemented
     gh_all, gc = g
-    gc = np.zeros((n, units), c.dtype) if gc is None else np.ascontiguousarray(gc)
-    gh, nothing = None, np.zeros((n, units), c.dtype)
+    nothing = np.zeros((n, units), c.dtype)
+    (gc,), gh = dense(nothing if gc is None else gc), None
     gx, gates = np.empty(z.shape, z.dtype), np.empty((n, 4, units), z.dtype)
     for step in reversed(range(steps)):
         if gh_all is not None:
             gh = gh_all[step] if gh is None else np.add(gh, gh_all[step], out=gh)
-        before = c[step - 1] if step else np.ascontiguousarray(c_first)
-        given, gc_prev = nothing if gh is None else np.ascontiguousarray(gh), np.empty_like(gc)
+        before, given = dense(c[step - 1] if step else c_first, nothing if gh is None else gh)
+        gc_prev = np.empty_like(gc)
         _divide(_gates, z[step], gates)
         _divide(_lstm_gradient, gc, given, before, c[step], gates, gc_prev, gx[step])
         gc, gh = gc_prev, products.matmul(gx[step], W)

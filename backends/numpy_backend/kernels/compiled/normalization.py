@@ -23,6 +23,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write1,
     Write2,
     compiled,
+    contiguous,
     suits,
 )
 from core.typing import Shape
@@ -145,7 +146,7 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
 def _normalized(rows: Array, mean: Array, square: Array, gamma: Array, beta: Array) -> Array:
     scale = gamma.reshape(-1) / np.sqrt(square)
     y = np.empty_like(rows)
-    divide(affine, rows, mean, scale, np.ascontiguousarray(beta).reshape(-1), y)
+    divide(affine, rows, mean, scale, *contiguous(beta), y)
     return y
 
 
@@ -194,5 +195,5 @@ def fixed_batch_normalization(
     if shape is None or shape[2] == 1:
         return NotImplemented
     rows = np.ascontiguousarray(x).reshape(-1, shape[2])
-    mean = np.ascontiguousarray(mean).reshape(-1)
+    (mean,) = contiguous(mean)
     return _normalized(rows, mean, var.reshape(-1) + f.eps, gamma, beta).reshape(x.shape)

@@ -33,6 +33,7 @@ from backends.numpy_backend.kernels.compiler import (
     compiled,
     contiguous,
     in_loops,
+    native,
     suits,
 )
 
@@ -168,7 +169,8 @@ def group_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     f.mean, f.scale = [a.reshape(examples, f.groups, 1) for a in (mean, scale)]
     factor = _of_rows(f, scale, channels) * np.tile(gamma, examples)
     y = np.empty_like(rows)
-    divide(affine, rows, _of_rows(f, mean, channels), factor, np.tile(beta, examples), y)
+    shift = np.tile(native(beta), examples)
+    divide(affine, rows, _of_rows(f, mean, channels), factor, shift, y)
     return y.reshape(x.shape)
 
 

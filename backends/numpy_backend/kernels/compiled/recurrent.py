@@ -19,6 +19,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     Write3,
     compiled,
+    dense,
     suits,
 )
 
@@ -30,10 +31,6 @@ def _divide(loop: Any, *args: Array) -> None:
     """A loop over the rows, in threads."""
     rows, columns = args[0].shape
     parallel.divide(loop, rows, -(-LEAST // max(columns, 1)), *args)
-
-
-def _dense(*arrays: Array) -> list[Array]:
-    return [np.ascontiguousarray(a) for a in arrays]
 
 
 # -- long short-term memory ------------------------------------------------------------------------
@@ -97,7 +94,7 @@ def lstm(f: Any, xp: Any, c_prev: Array, x: Array) -> Any:
         return NotImplemented
     gates = np.empty((n, 4, columns // 4), x.dtype)
     c, h = (np.empty_like(c_prev, order="C") for _ in range(2))
-    x, before = _dense(x, c_prev)
+    x, before = dense(x, c_prev)
     _divide(_lstm, x, before, gates, c, h)
     f.a, f.i, f.f, f.o = [gates[:, number] for number in range(4)]
     return c, h
@@ -110,7 +107,7 @@ def lstm_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     given = [np.zeros_like(c) if each is None else each for each in g]
     gc_prev, gx = np.empty_like(c, order="C"), np.empty((len(c), 4 * c.shape[1]), c.dtype)
-    _divide(_lstm_gradient, *_dense(*given, c_prev, c), gates, gc_prev, gx)
+    _divide(_lstm_gradient, *dense(*given, c_prev, c), gates, gc_prev, gx)
     return gc_prev, gx
 
 
@@ -166,7 +163,7 @@ def gru(f: Any, xp: Any, h: Array, x: Array, q: Array) -> Any:
         return NotImplemented
     x, q = _blocks(x), _blocks(q)
     gates, new = np.empty_like(x), np.empty_like(h, order="C")
-    _divide(_gru, *_dense(h), x, q, gates, new)
+    _divide(_gru, *dense(h), x, q, gates, new)
     f.r, f.z, f.a = [gates[:, number] for number in range(3)]
     return new
 
@@ -177,5 +174,5 @@ def gru_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     if gates is None or f.a.base is not gates or gates.shape != (len(h), 3, h.shape[1]):
         return NotImplemented
     gh, gx, gq = np.empty_like(h, order="C"), np.empty_like(gates), np.empty_like(gates)
-    _divide(_gru_gradient, *_dense(g, h), _blocks(q), gates, gh, gx, gq)
+    _divide(_gru_gradient, *dense(g, h), _blocks(q), gates, gh, gx, gq)
     return gh, gx.reshape(q.shape), gq.reshape(q.shape)
