@@ -315,6 +315,8 @@ class Loop(Extended):
         state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
         if isinstance(serializer, Deserializer):
             self.is_resumed = True
+            # Whatever the saved run was to be: past the length of this one it is over.
+            call(self.stop_trigger, "count_from_beginning")
             self._run_is_told = not serializer.lacks("run_id")
             self.observation = loaded_observation(observed)
             self._elapsed_before = float(elapsed)

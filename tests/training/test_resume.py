@@ -13,7 +13,7 @@ import core
 from core import training
 from core.errors import CheckpointError
 from core.serializers import load_npz, save_npz
-from core.training import extensions
+from core.training import extensions, triggers
 
 STEPS = 14  # 3 epochs of 37 examples in batches of 8
 
@@ -204,6 +204,30 @@ def test_a_run_on_another_backend_resumes_as_exactly(tmp_path):
 
 
 # -- a training that was changed --------------------------------------------------------------
+
+
+LENGTHS = {
+    "iterations": lambda n: (n, "iteration"),
+    "epochs": lambda n: (n * 8 / small.LENGTH, "epoch"),
+    "schedule": lambda n: triggers.ManualScheduleTrigger(n, "iteration"),
+    "early": lambda n: triggers.EarlyStoppingTrigger((99, "epoch"), max_trigger=(n, "iteration")),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("saved", [2, 6])
+@pytest.mark.parametrize("wanted", [4, 6, 9])
+def test_the_length_of_a_resumed_run_counts_from_the_beginning(tmp_path, name, saved, wanted):
+    """A run of 4 iterations that had made 6 went on to 8, or without end."""
+    small.trainer(tmp_path, LENGTHS[name](saved)).run()
+    trainer = small.trainer(tmp_path, LENGTHS[name](wanted), autoload=True)
+    trainer.extend(refuse_more, trigger=lambda trainer: trainer.updater.iteration > wanted)
+    trainer.run(show_loop_exception_msg=False)
+    assert trainer.updater.iteration == max(saved, wanted)
+
+
+def refuse_more(trainer):
+    raise AssertionError(f"iteration {trainer.updater.iteration} should not have been made")
 
 
 def test_a_new_extension_without_a_state_starts_anew_with_a_warning(tmp_path):

@@ -87,6 +87,16 @@ def test_a_trigger_that_is_called_late_makes_up_for_the_past_once(name):
         assert trigger(trainer)
 
 
+@pytest.mark.parametrize("name", ["iterations", "epochs", "schedule", "limit", "time"])
+def test_a_trigger_that_counts_from_the_beginning_has_the_past_before_it(name):
+    trainer, trigger = Progress(10), LATE[name]()
+    for trainer.iteration, due in ((25, True), (26, False), (27, True), (28, False)):
+        trainer.elapsed_time = trainer.iteration / 4
+        if trainer.iteration == 27:
+            trigger.count_from_beginning()
+        assert trigger(trainer) is due
+
+
 @pytest.mark.parametrize("name", ["iterations", "epochs", "schedule", "best"])
 def test_a_trigger_of_which_a_snapshot_knows_nothing_leaves_the_past_alone(name):
     trainer, trigger = Progress(10), LATE[name]()

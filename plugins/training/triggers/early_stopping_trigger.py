@@ -93,6 +93,11 @@ class EarlyStoppingTrigger(NeedsInit):
         length = getattr(self._limit, "get_training_length", None)
         return None if length is None else length()
 
+    def count_from_beginning(self) -> None:
+        """Let `max_trigger` count from the beginning of training."""
+        if hasattr(self._limit, "count_from_beginning"):
+            self._limit.count_from_beginning()
+
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the best value, and what was observed since the last check."""
         for name, trigger in (("check", self._check), ("limit", self._limit)):

@@ -39,6 +39,10 @@ class Progress:
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
+        self.begin()
+
+    def begin(self) -> None:
+        """Let the last call have been at the beginning of training."""
         self._last = dict.fromkeys(UNITS, 0.0)
 
     def step(self, trainer: Loop) -> tuple[float, float]:
@@ -106,6 +110,10 @@ class IntervalTrigger(NeedsInit):
     def get_training_length(self) -> tuple[float, str]:
         """The period and its unit: as a stop trigger, the length of training."""
         return self.period, self.unit
+
+    def count_from_beginning(self) -> None:
+        """Count periods from the beginning of training, not from where it was resumed."""
+        self._progress.begin()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load where the last call was."""

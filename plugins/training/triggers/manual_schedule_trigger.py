@@ -33,6 +33,10 @@ class ManualScheduleTrigger(NeedsInit):
         before, now = self._progress.step(trainer)
         return any(before < point <= now for point in self.points)
 
+    def count_from_beginning(self) -> None:
+        """Fire for points that were passed before training was resumed, too."""
+        self._progress.begin()
+
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load where the last call was."""
         self._progress.serialize(serializer)

@@ -36,6 +36,10 @@ class TimeTrigger(NeedsInit):
         self._next_time += self._period * (1 + (now - self._next_time) // self._period)
         return True
 
+    def count_from_beginning(self) -> None:
+        """Count the first period from the beginning of training, not from where it was resumed."""
+        self._next_time = self._period
+
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load when the next call is due."""
         self._next_time = serializer("next_time", self._next_time)
