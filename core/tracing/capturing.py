@@ -14,6 +14,7 @@ from core.arrays.backend import host, random_state, set_random_state
 from core.errors import TraceError
 from core.errors.place import warn
 from core.link import Link
+from core.optimizer import Optimizer
 from core.registry.configuration import current_state
 from core.tracing.equation import value_like
 from core.tracing.gates import Gate, alone, enter, gates_of, leave
@@ -72,13 +73,14 @@ def capture(step: Any = None, *, fuse: bool = False, remat: int | None = None) -
     Returns:
         A function that does the same, and has a method `report`.
 
-    The first call runs the function as it is, so that whatever is made at first use is made. The
-    next one with a signature (structure, shapes, dtypes, configuration, which parameters are frozen
-    or have gradients, plain attributes of links) records it, the one after that looks whether it
-    would be recorded the same, and further ones replay the recording:
-    parameters, state and averages change in place, gradients are left with the parameters, values
-    are reported, with the bits of the function itself. The update is the optimizer's own, with its
-    rates, counts and hooks as they are.
+    The first call runs the function as it is, so that whatever is made at first use is made, unless
+    its optimizers have made steps before, as in a run that is resumed. The next one with a
+    signature (structure, shapes, dtypes, configuration, which parameters are frozen or have
+    gradients, plain attributes of links) records it, the one after that looks whether it would be
+    recorded the same, and further ones replay the recording: parameters, state and averages change
+    in place, gradients are left with the parameters, values are reported, with the bits of the
+    function itself. The update is the optimizer's own, with its rates, counts and hooks as they
+    are.
 
     Python runs in these first calls alone. So what it prints is printed no more, and numbers that
     the function takes from elsewhere are those of the recording. Where they are noticed to change,
@@ -115,6 +117,9 @@ class Captured:
     >>> doubled
     <captured <lambda>: 2 signatures, 2 of 3 calls replayed, 1 made as it is>
     """
+
+    evaluates = False
+    """Whether it evaluates what is trained elsewhere, and so goes on where that does."""
 
     is_capture = True
     """Who looks at what a step reaches goes on into its function, and not into its recordings."""
@@ -202,7 +207,7 @@ class Captured:
             return self.function(*args, **kwargs)
         try:
             self.calls += 1
-            if self.calls > 1:
+            if self.calls > 1 or self._goes_on():
                 given, recording = self._known(args, kwargs)
                 if recording is not None:
                     try:
@@ -214,6 +219,14 @@ class Captured:
         finally:
             self._busy.release()
         return self.function(*args, **kwargs)
+
+    def _goes_on(self) -> bool:
+        """Whether what is made at first use is there: other calls were made before the first one.
+
+        As where training is resumed: there loops give the bits that they would have given.
+        """
+        optimizers = [each for each in roots(self.function) if isinstance(each, Optimizer)]
+        return self.evaluates or (bool(optimizers) and all([each.t for each in optimizers]))
 
     def _found_gates(self) -> list[Gate]:
         owners = roots(self.function)
@@ -273,6 +286,8 @@ class Captured:
                 made: Recording | Refusal = self._made(given, form, True)
                 self._recordings += 1
             except Exception as error:
+                if self.calls == 1:
+                    return None
                 self._tell(str(error))
                 made = Refusal(form)
         found.append(made)
@@ -301,6 +316,11 @@ class Captured:
                 if difference is None:
                     first.first = None
                     return first  # type: ignore[no-any-return]
+                if first.is_early:  # in that call was made what is made at first use
+                    made = found[i] = self._made(given, form, True)
+                    for plain in self._plain.values():
+                        plain[:] = [made if each is first else each for each in plain]
+                    return made
                 reason = (
                     f"capture: two calls differ, by {difference}. Give what changes from call to "
                     "call as arguments, and draw by operations."
@@ -377,6 +397,7 @@ class Captured:
         apart = apart_in_order(whole, places.updated)
         made = Recording(program, places, around, put, device, apart)
         made.first = first
+        made.is_early = self.calls == 1
         return made
 
     def _rematerialized(self, program: Program, most: int) -> Program:

@@ -70,10 +70,12 @@ class Refusal(Signature):
 class Recording(Signature):
     """A program, what must be as it was at the recording, and what is done with the results.
 
-    `first` is the program without loops, until another call has been recorded the same.
+    `first` is the program without loops, until another call has been recorded the same. One that
+    `is_early` was made of the first call of all.
     """
 
     first: Program | None = None
+    is_early: bool = False
 
     def __init__(
         self,

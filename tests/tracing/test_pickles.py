@@ -128,7 +128,7 @@ def test_a_captured_step_captures_anew(how):
     assert other.captured.programs == []
     assert other.captured.function.__self__ is other
     same(training, training.captured, other, other.captured, 4)
-    assert other.captured.replayed == 3
+    assert other.captured.replayed == 4
     assert how(training.captured).function.__self__.captured.calls == 0
 
 

@@ -151,6 +151,7 @@ class Evaluator(Extension):
 
             made: Any = capture if self.capture is True else self.capture
             self.captured = made(self._function())
+            self.captured.evaluates = True
         return self.captured
 
     def _watched(self, iterator: Any) -> Any:
