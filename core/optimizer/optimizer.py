@@ -176,8 +176,14 @@ class Optimizer(LossScaling, KnownAttributes):
             self._serialize_rule(path, rule, part)
             if rule.state is not None and part.lacks("t"):
                 rule.t = self.t  # files of Chainer 3 have this one for all rules
-        for name, hook in self._hooks.stateful():
-            hook.serialize(serializer.optional("hooks")[name])
+        tables = [(self._hooks, serializer)]
+        tables += [(rule._hooks, serializer[path]) for path, rule in rules.items()]
+        known = set[int]()  # that of a group is in the tables of several rules
+        for table, part in tables:
+            for name, hook in table.stateful():
+                if id(hook) not in known:
+                    known.add(id(hook))
+                    hook.serialize(part.optional("hooks")[name])
 
     def _serialize_rule(self, path: str, rule: Any, serializer: Any) -> None:
         """Save or load the state of the rule of one parameter."""

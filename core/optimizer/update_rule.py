@@ -279,6 +279,8 @@ class UpdateRule(KnownAttributes):
     def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
         """Call `hook(rule, param)` before (`'pre'`) or after (`'post'`) each step of this rule.
 
+        What it has in `serialize` the optimizer saves and loads, as for its own hooks.
+
         Raises:
             HookError: The name is taken, or the hook makes sense only for all parameters together.
         """

@@ -9,6 +9,7 @@ import core
 from core import optimizer_hooks as hooks
 from core import optimizers
 from core.errors import HookError
+from core.serializers import DictionarySerializer, NpzDeserializer
 
 VALUES = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=5)
 
@@ -199,6 +200,56 @@ def test_per_parameter_hooks_skip_what_takes_no_part():
     optimizer.update()
     assert model.p0.grad.tolist() == [2.0] and model.p1.grad is None
     assert model.p2.grad.tolist() == [1.0]
+
+
+class Counting:
+    """A hook with a state, of which it makes use."""
+
+    name = "counting"
+    calls = saved = 0
+
+    def __call__(self, *args):
+        self.calls += 1
+        for param in args[1:] or args[0].target.params():
+            param.grad *= 1 / self.calls
+
+    def serialize(self, serializer):
+        self.saved += 1
+        self.calls = int(serializer("calls", self.calls))
+
+
+@pytest.mark.parametrize("level", ["optimizer", "group", "rule"])
+def test_states_of_hooks_are_saved_with_the_optimizer_wherever_they_are(level):
+    """Those of rules and groups were not: resumed trainings began anew with them."""
+
+    def made():
+        optimizer, model = started([[1.0], [1.0]], [[1.0], [1.0]])
+        owners = {
+            "optimizer": optimizer,
+            "group": optimizer.group("*"),
+            "rule": model.p1.update_rule,
+        }
+        hook = Counting()
+        owners[level].add_hook(hook)
+        return optimizer, hook
+
+    def stepped(optimizer):
+        for param in optimizer.target.params():
+            param.grad = np.ones(1)
+        optimizer.update()
+        return [param.array.tolist() for param in optimizer.target.params()]
+
+    optimizer, hook = made()
+    stepped(optimizer)
+    file = DictionarySerializer()
+    file.save(optimizer)
+    assert hook.saved == 1
+    resumed, other = made()
+    for param, own in zip(resumed.target.params(), optimizer.target.params(), strict=True):
+        param.array = own.array.copy()
+    NpzDeserializer(file.target).load(resumed)
+    assert other.calls == hook.calls > 0
+    assert stepped(resumed) == stepped(optimizer)
 
 
 def test_hooks_are_where_existing_scripts_look_for_them():
