@@ -159,6 +159,12 @@ def evaluator(model):
     return extensions.Evaluator(rest, model)
 
 
+def evaluator_in_orders(model):
+    sampler = iterators.ShuffleOrderSampler(np.random.RandomState(2))
+    rest = iterators.SerialIterator(data(model.l1.W.dtype), 8, repeat=False, order_sampler=sampler)
+    return extensions.Evaluator(rest, model)
+
+
 class Curves:
     """Takes what TensorBoard would show."""
 
@@ -198,6 +204,7 @@ EXTENSIONS = {
     ),
     "ProgressBar": plain(lambda trigger: extensions.ProgressBar(update_interval=2)),
     "Evaluator": of_model(evaluator),
+    "Evaluator in random orders": of_model(evaluator_in_orders),
     "ParameterStatistics": of_model(extensions.ParameterStatistics),
     "HistogramReport": of_model(lambda model: extensions.HistogramReport([model, "drawn"])),
     "ImageReport": of_model(

@@ -107,9 +107,13 @@ class Evaluator(Extension):
         return dict(self._targets)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load what the targets carry from one evaluation to the next."""
+        """Save or load what targets, and samplers of orders, carry from one evaluation on."""
         for name, target in self._targets.items():
             serialize_carried(target, serializer.optional("carried:" + name))
+        for name, iterator in self._iterators.items():  # whose position begins anew each time
+            sampler = getattr(iterator, "order_sampler", None)
+            if hasattr(sampler, "serialize"):
+                sampler.serialize(serializer.optional("order_sampler:" + name))
 
     def __call__(self, trainer: Any = None) -> dict[str, Any]:
         """Evaluate, report the means to the current reporter, and return them."""
