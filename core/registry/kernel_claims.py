@@ -8,14 +8,14 @@ known by the package that its module stands in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from core.errors import NameConflict, PluginError
 from core.registry.choice import conflict
 from core.registry.index import Snapshot
 from core.registry.kernel_key import kernel_key
-from core.registry.lazy import is_target
+from core.registry.lazy import is_target, resolve
 from core.registry.loader import checked
 from core.registry.records import Claim, Plugin, brief
 from core.registry.wording import warn
@@ -41,12 +41,33 @@ def merge(snapshot: Snapshot, backend: str) -> Tables:
     }
 
 
+def unfit(plugins: Iterable[Plugin], backend: str) -> Iterator[str]:
+    """What is wrong with the kernels that plugins give for a backend, and their classes.
+
+    A class of a package that is not installed is none of it: there is nothing to be computed by it.
+    """
+    what = f"kernels for {backend}"
+    for plugin in plugins:
+        tables = _given(plugin, backend, strict=False)
+        if what in plugin.problems:
+            yield f"The {what} of {plugin} are not used: {brief(plugin.problems[what])}"
+        for key in sorted({key for table in tables.values() for key in table if is_target(key)}):
+            try:
+                resolve(key)
+            except Exception as error:
+                if getattr(error, "name", None) != _package(key):
+                    yield (
+                        f"The {what} of {plugin} are for {key!r}, which cannot be imported: "
+                        f"{brief(error)}"
+                    )
+
+
 def _given(plugin: Plugin, backend: str, strict: bool) -> dict[str, dict[str, Claim]]:
     if plugin.kernels is None:
         return {}
     try:
-        given = plugin.kernels(backend)
-        return {section: _resolved(plugin, table) for section, table in _sections(given).items()}
+        sections = _sections(plugin.kernels(backend))
+        return {section: _resolved(plugin, table) for section, table in sections.items()}
     except (Exception, SystemExit) as error:
         what = f"kernels for {backend}"
         plugin.problems[what] = error

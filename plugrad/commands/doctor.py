@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from core import registry
 from core.arrays import backend
+from core.registry.kernel_claims import unfit
 from core.registry.records import BUNDLED, brief, shown
 from core.registry.wording import failure
 from core.show.info import libraries, threads, version
@@ -91,6 +92,12 @@ def _plugins() -> Iterator[Finding]:
                 yield Finding("plugins", "problem", str(error))
 
 
+def _kernels() -> Iterator[Finding]:
+    for name in [name for name, missing in backend.available().items() if missing is None]:
+        for text in unfit(registry.installed.plugins(), name):
+            yield Finding("kernels", "problem", text)
+
+
 def _conflicts() -> Iterator[Finding]:
     for conflict in plugins().data["conflicts"]:
         what = shown(conflict["kind"], conflict["name"])
@@ -135,6 +142,7 @@ CHECKS = (
     _installation,
     _shadows,
     _plugins,
+    _kernels,
     _conflicts,
     _settings,
     _backends,
