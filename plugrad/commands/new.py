@@ -6,6 +6,7 @@ classes.
 
 from __future__ import annotations
 
+import ast
 import json
 import keyword
 import re
@@ -18,6 +19,7 @@ from pathlib import Path
 from core import registry
 from core.errors import CoreError
 from core.registry.kinds import KINDS
+from core.registry.loader import RESERVED
 from core.show.report import Report
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
@@ -83,9 +85,10 @@ class _Words:
         if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", plain):
             raise NewError(f"new: expected a name of letters, digits and dashes, got {name!r}.")
         self.snake = re.sub("[-_]", "_", plain)
-        if keyword.iskeyword(self.snake) or keyword.issoftkeyword(self.snake):
-            raise NewError(f"new: {self.snake!r} is a word of Python's own. Choose another name.")
         self.camel = "".join([part.capitalize() for part in self.snake.split("_")])
+        for word in (self.snake, self.camel):
+            if keyword.iskeyword(word) or keyword.issoftkeyword(word):
+                raise NewError(f"new: {word!r} is a word of Python's own. Choose another name.")
         self.dashed = self.snake.replace("_", "-")
         self.distribution = f"plugrad-{self.dashed}"
 
@@ -96,10 +99,18 @@ class _Words:
         return re.sub("(?<![A-Za-z])thing", self.snake, text)  # "anything" stays a word
 
     def refuse_taken(self, kinds: Iterable[str]) -> None:
-        """A name of a kind belongs to one plugin."""
+        """A name of a kind belongs to one plugin, and none is one that the templates use."""
         for kind in kinds:
             catalogue = registry.catalogue(f"{kind}s")
+            used = _used(f"kinds/{kind}.py") | _used(f"tests/{kind}.py")
+            for word in {self.snake, self.camel} & used - {"thing", "Thing"}:
+                raise NewError(
+                    f"new: {word!r} has a meaning in what is written for a "
+                    f"{kind.replace('_', ' ')}. Choose another name."
+                )
             for name in map(self.put, NAMES.get(kind, {"Thing": ""})):
+                if name in RESERVED:
+                    raise NewError(f"new: {name!r} is no name for plugins. Choose another name.")
                 if name in catalogue.names():
                     whose = catalogue.claim(name).plugin
                     raise NewError(
@@ -131,6 +142,17 @@ def _files(words: _Words, kinds: list[str]) -> dict[Path, str]:
 
 def _template(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _used(template: str) -> set[str]:
+    """The names that a template gives something, or asks for."""
+    nodes = list(ast.walk(ast.parse(_template(template))))
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {
+        *[node.id for node in nodes if isinstance(node, ast.Name)],
+        *[node.arg for node in nodes if isinstance(node, ast.arg)],
+        *[(each.asname or each.name) for node in imports for each in node.names],
+    }
 
 
 def _article(kind: str) -> str:

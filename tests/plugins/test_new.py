@@ -59,7 +59,9 @@ def test_what_checks_need_to_build_is_installed_with_them(tmp_path: Path) -> Non
     assert {"build", *project["build-system"]["requires"]} <= set(tests)
 
 
-@pytest.mark.parametrize("name", ["", "1st", "a b", "swöosh", "a--b", "../up", "class", "plugrad-"])
+@pytest.mark.parametrize(
+    "name", ["", "1st", "a b", "swöosh", "a--b", "../up", "class", "plugrad-", "none", "of"]
+)
 def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(NewError, match="new: "):
         new(name, ["function"], str(tmp_path / "made"))
@@ -71,6 +73,15 @@ def test_names_that_are_taken_are_refused(tmp_path: Path) -> None:
         new("relu", ["link", "function"], str(tmp_path / "made"))
     with pytest.raises(NewError, match=r"expected .* not to exist"):
         new("swoosh", ["function"], str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("function", "real"), ("function", "variable"), ("link", "core"), ("dataset", "np")],
+)
+def test_names_that_a_template_uses_are_refused(kind: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(NewError, match=f"has a meaning in what is written for a {kind}"):
+        new(name, [kind], str(tmp_path / "made"))
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
