@@ -6,6 +6,7 @@ import runpy
 import sys
 from pathlib import Path
 
+from core.errors import CoreError
 from core.show.report import Report
 from core.tracing import capturing
 
@@ -15,6 +16,8 @@ def captured(script: str, arguments: list[str]) -> Report:
 
     The status is that with which the script ends by `sys.exit`, whose words go to `stderr`.
     """
+    if not Path(script).exists():
+        raise CoreError(f"expected a script to run; found no file {script!r}.")
     steps: list[capturing.Captured] = []
     capturing.kept = steps
     before, status = (sys.argv, sys.path[:]), 0

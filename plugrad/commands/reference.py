@@ -14,6 +14,7 @@ from core.ops.function_node import FunctionNode
 from core.registry import hookspecs
 from core.registry.kinds import FACADES, HOOKS, KINDS
 from core.show.report import Report
+from plugrad.commands.stubs import write
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,9 +30,8 @@ def reference(output: str | None, check: bool) -> Report:
         if stale:
             text = f"Stale: {', '.join(stale)}. Run `plugrad reference`."
         return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
-    root.mkdir(parents=True, exist_ok=True)
     for name in stale:
-        (root / name).write_text(pages[name], encoding="utf-8")
+        write(root / name, pages[name])
     written = ", ".join(stale) or "nothing, all are fresh"
     return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core import registry
-from core.errors import PluginError
+from core.errors import CoreError, PluginError
 from core.registry.kinds import FACADES, KINDS
 from core.registry.records import Claim
 from core.show.report import Report
@@ -42,7 +42,7 @@ def stubs(output: str | None, check: bool) -> Report:
         text = f"Stale: {', '.join(stale)}. Run `{command}`." if stale else "All stubs are fresh."
         return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
     for name in stale:
-        _write(root / name, files[name])
+        write(root / name, files[name])
     written = ", ".join(stale) or "nothing, all are fresh"
     return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
 
@@ -170,8 +170,12 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write(path: Path, text: str) -> None:
+    """Write a whole file, and its folder; raises CoreError where that cannot be."""
     temporary = path.with_name(path.name + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise CoreError(f"cannot write {path}: {error.strerror or error}") from error

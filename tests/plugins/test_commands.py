@@ -207,6 +207,36 @@ def test_doctor_of_a_healthy_environment(make, pretend, monkeypatch, capsys):
         assert part in text
 
 
+def test_doctor_names_kernels_that_cannot_be_used(make, pretend, capsys):
+    lost = {"compute": {"core.ops:Lost": f, "not_installed.ops:Op": f, "core:Elementwise": f}}
+    pretend(
+        make.environment(
+            [
+                make.entry("plugrad", make.module(backends={"numpy": Available})),
+                make.entry("a-dist", make.module(kernels=lambda backend: {"gradint": {}})),
+                make.entry("b-dist", make.module(kernels=lambda backend: lost)),
+            ]
+        )
+    )
+    found = run_json(capsys, "doctor", status=1)["findings"]
+    texts = [each["text"] for each in found if each["check"] == "kernels"]
+    unfit, lost = [text for text in texts if text.startswith("The kernels for numpy")]
+    assert "of a-dist 1.0 are not used: PluginError: register_kernels() gives" in unfit
+    assert "of b-dist 1.0 are for 'core.ops:Lost', which cannot be imported" in lost
+
+
+@pytest.mark.parametrize("command", ["stubs", "reference"])
+def test_a_folder_that_cannot_be_written(command, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main([command, "--output", str(tmp_path / "file" / "within")]) == 2
+    assert f"plugrad {command}: cannot write {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_script_that_is_not_there(tmp_path, capsys):
+    assert main(["info", "--capture", str(tmp_path / "train.py")]) == 2
+    assert "plugrad info: expected a script to run; found no file" in capsys.readouterr().err
+
+
 def test_a_check_that_cannot_run_is_a_finding(environment, monkeypatch, capsys):
     def broken():
         raise OSError("disk on fire")
