@@ -70,7 +70,7 @@ class Bernoulli(Distribution):
 
     @property
     def mode(self) -> Variable:
-        return F.cast(as_variable(self.p.array > 0.5), self.p.dtype)
+        return F.cast(self.p > 0.5, self.p.dtype)
 
     @property
     def variance(self) -> Variable:

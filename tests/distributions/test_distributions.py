@@ -424,6 +424,16 @@ def test_bernoulli_of_what_is_certain():
     np.testing.assert_allclose(D.kl_divergence(other, certain).array, [np.inf, 0])
 
 
+@pytest.mark.parametrize("shape", [(), (2,), (0,)])
+@pytest.mark.parametrize("name", ["p", "logit"])
+def test_modes_of_bernoulli_distributions(name, shape):
+    for value, mode in {0.75: 1, 0.25: 0}.items():
+        given = np.full(shape, value if name == "p" else np.log(value / (1 - value)), "f")
+        found = D.Bernoulli(**{name: given}).mode
+        assert (found.shape, found.dtype) == (shape, given.dtype)
+        assert np.array_equal(found.array, np.full(shape, mode))
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="Bernoulli: expected p or logit, got both"):
         D.Bernoulli(0.5, 0.5)
