@@ -111,7 +111,7 @@ class Evaluator(Extension):
         for name, target in self._targets.items():
             serialize_carried(target, serializer.optional("carried:" + name))
         for name, iterator in self._iterators.items():  # whose position begins anew each time
-            sampler = getattr(iterator, "order_sampler", None)
+            sampler: Any = getattr(iterator, "order_sampler", None)
             if hasattr(sampler, "serialize"):
                 sampler.serialize(serializer.optional("order_sampler:" + name))
 
