@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -62,6 +63,11 @@ class Raising(Numbers):
 class Stopping(Numbers):
     def trouble(self):
         next(iter([]))
+
+
+class Exiting(Numbers):
+    def trouble(self):
+        sys.exit()
 
 
 class RaisingOwn(Numbers):

@@ -55,7 +55,7 @@ class Loader:
                 if key is not None:
                     _seed((*key[:-1], key[-1] + place))
                 examples.append(self._dataset[index])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 where = f"MultiprocessIterator: raised by dataset[{index}] in a worker process."
                 raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
         return examples

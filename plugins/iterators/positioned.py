@@ -125,10 +125,11 @@ def _check_batch_size(name: str, batch_size: Any) -> None:
 def located(error: BaseException, where: str) -> BaseException:
     """The error of a dataset with a note that says where it comes from, once.
 
-    A StopIteration, which would silently end a loop over the iterator, is a RuntimeError.
+    A StopIteration, which would silently end a loop over the iterator, is a RuntimeError; and so is
+    a SystemExit of a worker process, which would end the main one, and with its status.
     """
-    if isinstance(error, StopIteration):
-        stopped = RuntimeError(f"{where} It was a StopIteration, which datasets must not raise.")
+    if isinstance(error, StopIteration | SystemExit):
+        stopped = RuntimeError(f"{where} It was a {error!r}, which datasets must not raise.")
         stopped.__cause__ = error
         return stopped
     say_where(error, where)

@@ -294,6 +294,11 @@ def test_an_error_is_the_original_one_and_names_the_index():
     ("dataset", "kind", "text"),
     [
         (datasets.RaisingOwn(3, 1), RuntimeError, "OwnError: ab"),
+        (
+            datasets.Exiting(3, 1),
+            RuntimeError,
+            "dataset[1] in a worker process. It was a SystemExit",
+        ),
         (datasets.Unloadable(3), OSError, "loaded its copy of the dataset"),
         (datasets.Lambdas(3), Exception, "use threads. Indices: [0, 1, 2]"),
     ],
