@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from refusals import refused_in_three_parts
 from scipy import special
 
@@ -26,6 +28,25 @@ def test_huge_scores(dtype):
     assert x.grad.tolist() == [[0.5, -0.5], [0, 0]]
     binary = F.sigmoid_cross_entropy(x, np.array([[1, 1], [0, 0]]), reduce="no")
     np.testing.assert_allclose(binary.array[0], [0, 3e4], rtol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [4, 1000])  # by the formula; by a loop, where there are loops
+@example(20, "float32")
+@example(12, "float32")
+@given(exponent=st.integers(0, 24), dtype=st.sampled_from(["float32", "float64"]))
+def test_what_all_scores_have_in_common_takes_nothing_from_losses_and_gradients(
+    rows, exponent, dtype
+):
+    scores = np.random.default_rng(0).integers(-4, 4, (rows, 3)) * 2.0 ** max(0, exponent - 20)
+    labels = np.arange(rows) % 3
+    found = []
+    for common in (0.0, 2.0**exponent):
+        x = Variable((scores + common).astype(dtype))
+        loss = F.softmax_cross_entropy(x, labels, reduce="no")
+        F.sum(loss).backward()
+        found += [loss.array, x.grad]
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-5)
+    np.testing.assert_allclose(found[3], found[1], rtol=1e-5, atol=1e-7)
 
 
 def test_infinite_scores_of_what_is_ignored_do_no_harm():
@@ -145,5 +166,5 @@ def test_ill_fitting_input_is_refused_in_three_parts(call):
 def test_the_graph_of_a_loss_keeps_the_scores_and_no_second_array_of_their_size():
     x = Variable(X.copy())
     node = F.softmax_cross_entropy(x * 1.0, T).creator
-    kept = [a for a in (node.w, node.log_total) if a is not None]
-    assert sum(a.size for a in kept) == 2 * len(X)
+    kept = [a for a in (node.w, node.top, node.log_total) if a is not None]
+    assert sum(a.size for a in kept) == 3 * len(X)

@@ -35,7 +35,8 @@ class SoftmaxCrossEntropy(FunctionNode):
     """w (log sum exp(x) - x[t]) over axis 1; the gradient is g w (softmax(x) - onehot(t)).
 
     w is the weight of the example: that of its class, 0 for the ignored one, divided by the count
-    where the mean is taken. The scores themselves are not kept: logarithms of their sums suffice.
+    where the mean is taken. Exponentials are not kept: the greatest scores and logarithms of the
+    sums beside them suffice, which are of two sizes, and apart so that none is lost for the other.
     """
 
     normalize: bool = True
@@ -44,7 +45,7 @@ class SoftmaxCrossEntropy(FunctionNode):
     ignore_label: int = -1
     reduce: str = "mean"
 
-    saved = ("w", "log_total")
+    saved = ("w", "top", "log_total")
     wide = True
     domain = Domain(
         "(n,c,...),(n,...)->(...b)",
@@ -69,9 +70,9 @@ class SoftmaxCrossEntropy(FunctionNode):
         label = xp.where(counted, t, xp.zeros_like(t))
         refuse_outside("SoftmaxCrossEntropy", self.backend, "t", label, x.shape[1], LABELS)
         self.w = w = self._weights(xp, x, counted, label)
-        top = xp.max(x, axis=1, keepdims=True)
+        self.top = top = xp.max(x, axis=1, keepdims=True)
         total = xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True, dtype=x.dtype))
-        self.log_total = top + total
+        self.log_total = total
         # x[t] - top first: both are of one size, so that nothing is lost for huge scores.
         chosen = xp.take_along_axis(x, xp.expand_dims(label, axis=1), axis=1) - top
         # Chosen first, weighted then: an infinite loss times 0 would be NaN.
@@ -92,18 +93,21 @@ class SoftmaxCrossEntropy(FunctionNode):
             return w
         return w / (xp.maximum(count, xp.ones_like(count)) if self.normalize else count)
 
-    def gradient_x(self, xp, g, x, t, w, log_total):
+    def gradient_x(self, xp, g, x, t, w, top, log_total):
         t = widened(xp, t)
         classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
         classes = xp.reshape(classes, (-1, *(1,) * (t.ndim - 1)))
-        share = xp.exp(x - log_total)
+        share = xp.exp(x - top - log_total)
         share -= xp.astype(classes == xp.expand_dims(t, axis=1), x.dtype)
         share *= xp.expand_dims(g * w, axis=1)
         return share
 
+    def recompute_top(self, xp: Any, x: AnyArray) -> AnyArray:
+        return xp.max(x, axis=1, keepdims=True)
+
     def recompute_log_total(self, xp: Any, x: AnyArray) -> AnyArray:
-        top = xp.max(x, axis=1, keepdims=True)
-        return top + xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True))
+        top = self.recompute_top(xp, x)
+        return xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True))
 
 
 def _checked_weight(weight: Any) -> Any:

@@ -24,6 +24,7 @@ from backends.numpy_backend.kernels.compiler import (
     WriteInts,
     compiled,
     inlined,
+    inlined_exactly,
     suits,
 )
 
@@ -104,11 +105,18 @@ def _log_softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int)
             out[i] = given[i] - exp(row[i]) * total
 
 
+@inlined_exactly
+def _loss(log_total: Any, score: Any, top: Any) -> Any:
+    """Scores are compared first: they are of one size, so that nothing is lost for huge ones."""
+    return log_total - (score - top)
+
+
 @compiled(fastmath=SUMS)
 def _losses(
     x: Read2,
     labels: Indices,
     ignored: int,
+    tops: Write1,
     log_total: Write1,
     loss: Write1,
     weight: Write1,
@@ -116,17 +124,17 @@ def _losses(
     start: int,
     stop: int,
 ) -> None:
-    """Logarithms of the sums of exponentials, losses, and 1 for the labels that count."""
+    """Maxima, logarithms of sums of exp(x - maximum), losses, and 1 for labels that count."""
     for r in range(start, stop):
         row, label = x[r], labels[r]
         top, total = greatest(row), ZERO
         for i in range(row.size):
             total += exp(row[i] - top)
         total = np.log(total)
-        log_total[r], loss[r], weight[r] = top + total, ZERO, ZERO
+        tops[r], log_total[r], loss[r], weight[r] = top, total, ZERO, ZERO
         if label != ignored:
             if 0 <= label < row.size:
-                loss[r], weight[r] = total - (row[label] - top), ONE
+                loss[r], weight[r] = _loss(total, row[label], top), ONE
             else:
                 outside[0] = 1
 
@@ -135,19 +143,21 @@ def _losses(
 def _shares(
     x: Read2,
     labels: Indices,
+    tops: Read1,
     log_total: Read1,
     factor: Read1,
     gx: Write2,
     start: int,
     stop: int,
 ) -> None:
-    """(exp(x - log_total) - onehot(label)) factor."""
+    """(exp(x - maximum - log_total) - onehot(label)) factor."""
     for r in range(start, stop):
-        row, out, shift, k, label = x[r], gx[r], log_total[r], factor[r], labels[r]
+        row, out, top, total = x[r], gx[r], tops[r], log_total[r]
+        k, label = factor[r], labels[r]
         for i in range(row.size):
-            out[i] = exp(row[i] - shift) * k
+            out[i] = exp(row[i] - top - total) * k
         if 0 <= label < row.size:
-            out[label] = (exp(row[label] - shift) - ONE) * k
+            out[label] = (exp(row[label] - top - total) - ONE) * k
 
 
 def _divide(loop: Any, rows: Array, *others: Any) -> None:
@@ -207,12 +217,12 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     if x.ndim != 2 or f.class_weight is not None or not suits(x, calls=CALLS):
         return NotImplemented
     x, labels = np.ascontiguousarray(x), np.ascontiguousarray(t, np.intp)
-    log_total, loss, w = np.empty((3, len(x)), x.dtype)
+    top, log_total, loss, w = np.empty((4, len(x)), x.dtype)
     outside = np.zeros(1, np.int32)
-    _divide(_losses, x, labels, f.ignore_label, log_total, loss, w, outside)
+    _divide(_losses, x, labels, f.ignore_label, top, log_total, loss, w, outside)
     if outside[0]:
         return NotImplemented  # the formula says which
-    f.log_total = log_total.reshape(-1, 1)
+    f.top, f.log_total = top.reshape(-1, 1), log_total.reshape(-1, 1)
     if f.reduce == "no":
         f.w = w
         return loss
@@ -228,5 +238,6 @@ def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     rows, labels = np.ascontiguousarray(x), np.ascontiguousarray(f._sources[1].data, np.intp)
     gx = np.empty_like(rows)
-    _divide(_shares, rows, labels, f.log_total.reshape(-1), g * f.w, gx)
+    kept = f.top.reshape(-1), f.log_total.reshape(-1)
+    _divide(_shares, rows, labels, *kept, g * f.w, gx)
     return (gx, None)

@@ -98,9 +98,11 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Tensor, t: Tensor) -> Any:
     label = torch.where(counted, t, 0)
     if f.backend.outside(label, x.shape[1]):
         return NotImplemented  # the formula says which
-    f.log_total = torch.logsumexp(x, 1, keepdim=True)
+    f.top = x.amax(1, keepdim=True)
+    apart = x - f.top
+    f.log_total = torch.logsumexp(apart, 1, keepdim=True)
     w = counted.to(x.dtype)
-    loss = (f.log_total - x.gather(1, label[:, None]))[:, 0]
+    loss = (f.log_total - apart.gather(1, label[:, None]))[:, 0]
     loss = torch.where(counted, loss, 0)
     if f.reduce == "no":
         f.w = w
@@ -114,7 +116,7 @@ def softmax_cross_entropy_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
     x, t = f._sources[0].data, f._sources[1].data
     if x.ndim != 2 or x.dtype is not g.dtype or 0 in x.shape:
         return NotImplemented
-    share = torch.exp(x - f.log_total)
+    share = torch.exp_(x - f.top - f.log_total)
     t = t.long()
     inside = (t >= 0) & (t < x.shape[1])
     label = torch.where(inside, t, 0)[:, None]
