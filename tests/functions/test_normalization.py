@@ -55,6 +55,14 @@ def test_normalize_of_zeros_is_zeros_with_the_gradient_of_division_by_eps():
     np.testing.assert_array_equal(gg.array, np.zeros((1, 3)))
 
 
+def test_normalize_of_what_is_no_number_is_none():
+    x = core.Variable(np.array([[np.nan, 2.0], [3.0, 4.0]]))
+    y = F.normalize(x)
+    np.testing.assert_array_equal(np.isnan(y.array), [[True, True], [False, False]])
+    F.sum(y).backward()
+    np.testing.assert_array_equal(np.isnan(x.grad), np.isnan(y.array))
+
+
 def test_normalize_over_several_axes_takes_them_as_one_vector():
     x = np.random.default_rng(1).normal(size=(2, 3, 4))
     y = F.normalize(x, eps=0.0, axis=(1, 2)).array

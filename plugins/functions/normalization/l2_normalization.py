@@ -46,8 +46,8 @@ class NormalizeL2(FunctionNode):
     def recompute_norm(self, xp: Any, x: AnyArray) -> AnyArray:
         squares = xp.sum(x * x, axis=self.axis, keepdims=True)
         zeros, ones = xp.zeros_like(squares), xp.ones_like(squares)
-        root = xp.sqrt(xp.where(squares > 0, squares, ones))
-        return xp.where(squares > 0, root, zeros)
+        root = xp.sqrt(xp.where(squares == 0, ones, squares))
+        return xp.where(squares == 0, zeros, root)
 
     def compute(self, xp, x):
         self.norm = self.recompute_norm(xp, x)
