@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import update_wrapper
 from typing import Any
 
@@ -30,9 +31,9 @@ def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = Non
     Examples that are tuples give a tuple of arrays, dicts a dict, anything else one array.
     Numbers become host arrays. Where shapes differ, `padding` (a number, or one for each element
     of the tuple or dict) fills what the smaller arrays lack. `device` is what `to_device` takes.
-    Raises ValueError for an empty batch, for examples that do not match and for shapes that differ
-    without a padding. An empty batch that has an `example`, as a rank may have in an epoch's last
-    step, gives arrays of no examples.
+    Raises ValueError for an empty batch, for examples that do not match, for shapes that differ
+    without a padding and for a padding that the dtype cannot hold. An empty batch that has an
+    `example`, as a rank may have in an epoch's last step, gives arrays of no examples.
 
     >>> import numpy as np
     >>> concat_examples([(np.array([1.0, 2.0]), 0), (np.array([3.0]), 1)], padding=(-1, None))
@@ -92,19 +93,29 @@ def _pick(padding: Any, key: Any, kind: type[tuple[Any, ...]] | type[dict[Any, A
 
 
 def _join(values: Sequence[Any], device: Any, padding: Any, what: str) -> Any:
-    if padding is not None:
-        return to_device(device, _stack_padded([_as_array(v) for v in values], padding))
-    if _is_array(values[0]):
-        return to_device(device, _stack(values, what))
-    return to_device(device, host().asarray(values))
+    if padding is None and not any(map(_is_array, values)):
+        with suppress(ValueError):  # lists of different lengths, which is told below
+            return to_device(device, host().asarray(values))
+    arrays = [_as_array(v, what) for v in values]
+    if padding is None or len({a.shape for a in arrays}) == 1:
+        return to_device(device, _stack(arrays, what))
+    return to_device(device, _stack_padded(arrays, padding, what))
 
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "__dlpack__")  # every array library has it; numbers do not
 
 
-def _as_array(value: Any) -> Any:
-    return value if _is_array(value) else host().asarray(value)
+def _as_array(value: Any, what: str) -> Any:
+    if _is_array(value):
+        return value
+    try:
+        return host().asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"concat_examples: expected arrays, numbers or lists of numbers as {what}, got "
+            f"{value!r:.200}. Make a tuple of what are several arrays."
+        ) from error
 
 
 def _stack(arrays: Sequence[Any], what: str) -> Any:
@@ -128,7 +139,7 @@ def _backend_of(arrays: Sequence[Any]) -> Any:
     return backend_of(*arrays)
 
 
-def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
+def _stack_padded(arrays: Sequence[Any], padding: Any, what: str) -> Any:
     ranks = {a.ndim for a in arrays}
     if len(ranks) > 1:
         raise ValueError(
@@ -139,11 +150,31 @@ def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
     device = backend.device_of(first)
     dtypes = {a.dtype for a in arrays}
     dtype = first.dtype if len(dtypes) == 1 else backend.xp.result_type(*dtypes)
+    if not _holds(backend.dtype_name(dtype), padding):
+        raise ValueError(
+            f"concat_examples: expected a padding for {what} that {dtype} can hold, got "
+            f"{padding!r}. Give another, one for each element, or arrays of another dtype."
+        )
     with device:
         result = backend.xp.full((len(arrays), *shape), padding, dtype=dtype)
     for i, array in enumerate(arrays):
         result[(i, *(slice(n) for n in array.shape))] = array
     return result
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Whether a number is the same one in the dtype of this name, up to rounding.
+
+    >>> _holds("uint8", 255), _holds("uint8", -1), _holds("int4", 0.5), _holds("bfloat16", 0.1)
+    (True, False, False, True)
+    """
+    sign, _, bits = dtype.partition("int")
+    if dtype == "bool":
+        sign, bits = "u", "1"
+    if sign not in ("", "u") or not bits.isdigit():
+        return True
+    least, end = (0, 2 ** int(bits)) if sign else (-(2 ** (int(bits) - 1)), 2 ** (int(bits) - 1))
+    return bool(least <= number < end and number == int(number))
 
 
 concat_examples_func = concat_examples

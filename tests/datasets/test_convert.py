@@ -49,6 +49,37 @@ def test_padding_loses_nothing_of_a_wider_dtype():
     assert joined.tolist() == [[1, 2], [0.5, 9]]
 
 
+@given(
+    st.sampled_from(["?", "u1", "i1", "i4", "u8", "f2", "f4"]),
+    st.integers(-300, 300) | st.floats(-300, 300).map(lambda x: round(x * 4) / 4) | st.just(np.nan),
+)
+def test_a_padding_is_the_number_given_or_refused(dtype, padding):
+    """In arrays of integers NaN was the least of them, in masks -1 was True."""
+    batch = [np.ones(2, dtype), np.ones(3, dtype)]
+    try:
+        joined = concat_examples(batch, padding=padding)
+    except ValueError as error:
+        assert "can hold" in str(error)
+        with np.errstate(invalid="ignore"):
+            assert np.float64(padding).astype(dtype) != padding or padding < 0
+    else:
+        np.testing.assert_array_equal(joined[0, 2], padding)
+        assert joined.dtype == np.dtype(dtype)
+
+
+def test_a_padding_that_is_not_needed_may_be_any_number():
+    masks = [(np.array([True, False]), [1] * n) for n in (1, 2)]
+    mask, words = concat_examples(masks, padding=-1)
+    assert mask.tolist() == [[True, False]] * 2 and mask.dtype == bool
+    assert words.tolist() == [[1, -1], [1, 1]]
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1), np.array(1)])
+@pytest.mark.parametrize("other", [1, np.int64(1), np.array(1)])
+def test_numbers_and_arrays_without_axes_may_be_mixed(one, other):
+    assert concat_examples([(one,), (other,)])[0].tolist() == [1, 1]
+
+
 def test_paddings_for_each_part():
     batch = [(np.ones(1, "f"), [1, 2]), (np.ones(2, "f"), [3])]
     x, t = concat_examples(batch, padding=(0, -1))
@@ -82,6 +113,8 @@ def test_to_device():
         ([{"x": 1}, {"x": 2}], {"y": 0}, "has none for 'x'"),
         ([], None, "empty batch"),
         ([np.ones(2), np.ones(3)], None, "padding"),
+        ([([1, 2], 0), ([3], 1)], None, "equal shapes in element 0.*padding"),
+        ([[np.ones(2), 1]] * 2, None, "Make a tuple"),
         ([(np.ones(2), 1), (np.ones(3), 1)], None, "element 0"),
         ([np.ones(2), np.ones((2, 2))], 0, "number of axes"),
         ([(1, 2), (1,)], None, "example 1"),
