@@ -2,8 +2,8 @@
 
 Nothing here needs CuPy until it is used: `to_cpu`, `get_array_module`, `get_device_from_array` and
 the decorators work without it, `available` says whether the rest does, and what needs a GPU raises
-`BackendUnavailable` with the reason and the cure. `cupy`, `ndarray`, `Device`, `Stream`, `Event`,
-`memory_pool` and `pinned_memory_pool` are CuPy's own.
+`BackendUnavailable` with the reason and the cure, as do the names of `cupy`. `cupy`, `ndarray`,
+`Device`, `Stream`, `Event`, `memory_pool` and `pinned_memory_pool` are CuPy's own.
 """
 
 from __future__ import annotations
@@ -44,6 +44,18 @@ class _NoArray:
     """Stands for `cuda.ndarray` where CuPy is not usable: nothing is an instance of it."""
 
 
+class _NoCuPy:
+    """Stands for `cuda.cupy` where CuPy is not usable: programs ask whether `xp is cuda.cupy`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # as those do that copy or show it
+            raise AttributeError(name)
+        return getattr(_cupy(), name)
+
+
+_no_cupy = _NoCuPy()
+
+
 def _available() -> bool:
     return backend.available().get("cuda", "unknown") is None
 
@@ -57,7 +69,7 @@ def __getattr__(name: str) -> Any:
     if name == "ndarray":
         return _cupy().ndarray if _available() else _NoArray
     if name == "cupy":
-        return _cupy()
+        return _cupy() if _available() else _no_cupy
     if name in ("Device", "Event", "Stream"):
         return getattr(_cupy().cuda, name)
     if name == "memory_pool":

@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.errors import CoreError
+from core.errors import BackendUnavailable, CoreError
 from core.show.report import Report
 
 _FACADES = ("functions", "links", "optimizers", "optimizer_hooks", "initializers", "iterators",
@@ -177,11 +177,13 @@ def _has_module(path: str) -> bool:
 
 
 def has(module: str, name: str) -> bool:
-    """Whether a module here has a name."""
+    """Whether a module here has a name, on machines where CUDA can be used."""
     try:
         return hasattr(importlib.import_module(module), name) or _has_module(f"{module}.{name}")
     except ImportError:
         return False
+    except BackendUnavailable:
+        return True
 
 
 def downloads(name: str) -> bool:

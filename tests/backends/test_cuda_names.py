@@ -1,6 +1,7 @@
 """`core.cuda` has the names of chainer.cuda 3, and what needs a GPU says so where there is none."""
 
 import ast
+import copy
 import inspect
 from pathlib import Path
 
@@ -154,8 +155,17 @@ def test_what_needs_a_gpu_names_the_cure(name):
 def test_values_of_a_gpu_name_the_cure():
     assert not cuda.available and not cuda.cudnn_enabled
     assert not isinstance(X, cuda.ndarray)
-    for name in {*VALUES.split()} - {"available", "cudnn_enabled", "ndarray"}:
+    for name in {*VALUES.split()} - {"available", "cudnn_enabled", "ndarray", "cupy"}:
         refused(lambda name=name: getattr(cuda, name))
+    refused(lambda: cuda.cupy.zeros)
+
+
+@no_gpu
+def test_programs_import_cupy_and_compare_with_it_without_one():
+    from core.backends.cuda import cupy
+
+    assert cuda.get_array_module(X) is not cupy is cuda.cupy
+    assert copy.copy(cupy) is not None
 
 
 @no_gpu

@@ -218,6 +218,13 @@ def test_names_that_stand_elsewhere_are_found():
     ]
 
 
+def test_what_needs_a_gpu_is_ported_without_one():
+    text = "from chainer.backends import cuda\nx = cuda.cupy.zeros(3)\ns = cuda.Stream()\n"
+    ported, left = rewritten(text)
+    assert ported == text.replace("chainer", "core")
+    assert not left
+
+
 def test_an_argument_is_added_as_the_others_stand():
     text = "import chainer\nx = chainer.datasets.get_mnist(\n    ndim=3,\n    scale=1.0,\n)\n"
     assert "    scale=1.0,\n    download=True,\n)\n" in rewritten(text).text
