@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,13 @@ def test_the_readme_begins_with_the_two_commands():
         r'python -m pip install -e "\.\[fast,plot\]" && python examples/\S+\.py', first
     )
     assert second == 'python -m pip install -e ".[test]" && python -m pytest'
+
+
+def test_the_table_of_extras_has_them_all():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`.*?) \|", page, re.M)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(re.findall(r"`(\w+)`", " ".join(table))) == {*project["optional-dependencies"]}
 
 
 def modules() -> list[str]:
