@@ -10,7 +10,7 @@ import numpy as np
 from core.dataset import DatasetMixin
 from core.errors import DatasetMissing
 from core.typing import DType
-from plugins.datasets.image_files import float_dtype, listed, listed_pairs, read_image
+from plugins.datasets.image_files import float_dtype, label_array, listed, listed_pairs, read_image
 
 
 def _read(root: Any, path: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
@@ -59,7 +59,7 @@ class LabeledImageDataset(DatasetMixin):
 
     `pairs` is a list of (path, label), or the name of a text file with a path, a space and an
     integer in each line. Images are as in ImageDataset; a label is an array of no dimensions, in
-    `label_dtype`. Errors are those of ImageDataset.
+    `label_dtype`, which has to hold it. Errors are those of ImageDataset.
     """
 
     def __init__(
@@ -77,4 +77,4 @@ class LabeledImageDataset(DatasetMixin):
         """The image and the label at position `i`."""
         path, label = self._pairs[i]
         image = _read(self._root, path, self._dtype, "LabeledImageDataset")
-        return image, np.array(label, dtype=self._label_dtype)
+        return image, label_array(label, self._label_dtype, "LabeledImageDataset")

@@ -56,13 +56,24 @@ def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
     return [(a, b) for a, b in pairs] if not _is_path(pairs) else list(_read_pairs(pairs, who))
 
 
+def label_array(label: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
+    """A label as an array of no dimensions, which is the same number."""
+    array = np.array(label, dtype=dtype)
+    if isinstance(label, float | np.floating) and array.dtype.kind in "iu" and array != label:
+        raise ValueError(
+            f"{who}: expected labels that {array.dtype} can hold, got {label!r}. Give label_dtype, "
+            "such as label_dtype='float32'."
+        )
+    return array
+
+
 def _is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
 def _lines(path: Any, who: str) -> list[tuple[int, str]]:
     with decoding(who, path, also=_LIST):
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # editors mark it so
     return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -16,7 +16,7 @@ from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged, DatasetMissing
 from core.typing import DType
 from plugins.datasets.concatenated_dataset import ConcatenatedDataset
-from plugins.datasets.image_files import float_dtype, listed_pairs, read_image
+from plugins.datasets.image_files import float_dtype, label_array, listed_pairs, read_image
 from plugins.datasets.per_process import PerProcess
 from plugins.formats import ZIP, instead
 
@@ -118,4 +118,6 @@ class LabeledZippedImageDataset(DatasetMixin):
     def get_example(self, i: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The image and the label at position `i`."""
         name, label = self._pairs[i]
-        return self._archive.image(name), np.array(label, dtype=self._label_dtype)
+        return self._archive.image(name), label_array(
+            label, self._label_dtype, "LabeledZippedImageDataset"
+        )

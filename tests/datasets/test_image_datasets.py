@@ -130,6 +130,23 @@ def test_archives_that_are_broken_are_named(folder, archive):
         D.ZippedImageDataset(archive)
 
 
+def test_a_list_that_begins_with_a_mark_of_its_encoding(folder):
+    """As editors on Windows write them: the mark was taken for the beginning of the first path."""
+    path = folder / "pairs.txt"
+    path.write_text("grey.png 3\n", encoding="utf-8-sig")
+    assert int(D.LabeledImageDataset(path, folder)[0][1]) == 3
+
+
+@pytest.mark.parametrize("label", [0.75, np.float32(1.5), np.float64(-2.25)])
+def test_labels_that_are_no_whole_numbers_need_a_dtype(folder, label):
+    """They were cut off: every target from 0 to 1 was 0."""
+    with pytest.raises(ValueError, match="LabeledImageDataset.*label_dtype"):
+        D.LabeledImageDataset([("grey.png", label)], folder)[0]
+    floats = D.LabeledImageDataset([("grey.png", label)], folder, label_dtype="f4")
+    assert floats[0][1] == label
+    assert D.LabeledImageDataset([("grey.png", 2.0)], folder)[0][1] == 2
+
+
 @pytest.mark.parametrize("line", ["grey.png", "grey.png x", "grey.png 1.5"])
 def test_a_line_without_a_label_is_named(folder, line):
     (folder / "pairs.txt").write_text(f"grey.png 1\n{line}\n")
