@@ -19,7 +19,7 @@ from core.tracing.emission import emit, shaped
 from core.tracing.equation import Call, Value, mapped
 from core.tracing.inference import Shaped
 from core.tracing.operators import Operators
-from core.tracing.views import Memory, is_basic, put_back
+from core.tracing.views import Memory, is_basic, plain_index, put_back
 
 
 class TracedArray(Operators):
@@ -144,9 +144,10 @@ class TracedArray(Operators):
         self.write(result)
 
     def __getitem__(self, index: Any) -> Any:
-        return apply(Call("operator", "getitem"), (self, index), {})
+        return apply(Call("operator", "getitem"), (self, plain_index(index)), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        index = plain_index(index)
         if isinstance(value, TracedArray) and value._is_view(self, index):
             return  # x[i] += y has changed the view in place
         self._fits(index, value)

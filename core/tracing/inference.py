@@ -154,8 +154,11 @@ def _elementwise(function: Any, args: Any, kwargs: Any) -> Any:
     if any([not isinstance(part, (Value, int, float, complex, type(None))) for part in args[:1]]):
         return None  # of lists and the like
     if "shape" in kwargs:
-        return _with_shape(found, tuple(kwargs["shape"]))
-    return _with_shape(found, broadcast_shapes(shapes))
+        return _with_shape(found, _lengths(kwargs["shape"]))
+    shape = broadcast_shapes(shapes)
+    if isinstance(found, Shaped) and len(found.shape) != len(shape):
+        return None  # of elements in a row, as by sort(axis=None), or a vector's triangle
+    return _with_shape(found, shape)
 
 
 def _reduction(function: Any, args: Any, kwargs: Any) -> Any:

@@ -47,6 +47,14 @@ class Memory:
                 each.spoiled = tapes.users_line()
 
 
+def plain_index(index: Any) -> Any:
+    """An index with Python's integers in the place of NumPy's, which give views as well."""
+    integer = host().xp.integer
+    if isinstance(index, tuple):
+        return tuple([int(part) if isinstance(part, integer) else part for part in index])
+    return int(index) if isinstance(index, integer) else index
+
+
 def is_basic(index: Any) -> bool:
     """Whether an index is made of integers, slices, None and the ellipsis: it gives a view."""
     parts = index if isinstance(index, tuple) else (index,)

@@ -248,6 +248,47 @@ def test_elements_that_are_not_chosen_stay_as_they_are(chosen):
     assert of_each.tolist() == [function(x)[0].tolist(), function(x[::-1])[0].tolist()]
 
 
+ROWS = {
+    "rows in turn": lambda y: [operator.iadd(y[i], i) for i in np.arange(3)],
+    "a row by its number": lambda y: operator.setitem(y[np.argmax([1, 5, 2])], ..., 7.0),
+    "a part of a row": lambda y: operator.imul(y[np.int32(1), np.int64(0) :], 2),
+    "a row assigned to, then its view": lambda y: (
+        row := y[np.int64(2)],
+        operator.setitem(y, np.int64(2), 5.0),
+        operator.iadd(row, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_views_by_numpys_integers_are_followed(name):
+    def function(x):
+        y = x * 1
+        ROWS[name](y)
+        return y
+
+    x = np.arange(6.0).reshape(3, 2)
+    for found in (core.trace(function, x)(x), core.vmap(function)(x[None])[0]):
+        assert found.tolist() == function(x).tolist()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sort(x, axis=None),
+        lambda x: np.argsort(x, axis=None),
+        lambda x: np.tril(x[0]),
+        lambda x: np.zeros_like(x, shape=4),
+    ],
+)
+def test_shapes_of_results_with_other_axes(function):
+    x = np.array([[3.0, 1.0], [0.0, 2.0]])
+    told = []
+    program = core.trace(lambda x: (told.append(function(x).shape), function(x))[1], x)
+    assert told == [function(x).shape]
+    assert program(x).tolist() == function(x).tolist()
+
+
 BESIDE = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "ge", "eq"]
 
 
