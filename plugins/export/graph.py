@@ -170,6 +170,8 @@ class Graph:
 
     def expand(self, name: str, shape: Sequence[int]) -> str:
         """The array broadcast to a shape."""
+        if 0 in shape:  # onnxruntime leaves axes of one as they are
+            return self.full(shape, 0, self.dtype(name))
         return self.add("Expand", name, self.integers(shape))
 
     def transpose(self, name: str, order: Sequence[int]) -> str:

@@ -274,12 +274,18 @@ class _Writing:
         translation = WORDS.get(e.call.name)
         if translation is None or any([v.dtype.kind in "cV" for v in (*e.inputs, *e.outputs)]):
             raise g.refuse(e)
+        if lost := _UNWRITTEN & e.kwargs.keys():
+            raise g.refuse(e, f"ONNX has nothing for its argument {min(lost)}")
         for value, name in zip(e.outputs, translation(g, e), strict=True):
             g.names[value] = name
 
     def _origin(self, e: Equation) -> str:
         link = e.origin.link.split(" ")[0].strip("/")
         return "/".join([part for part in (link, e.origin.operation) if part])
+
+
+_UNWRITTEN = {"where", "initial", "mode"}
+"""Arguments of NumPy's functions that no translation looks at."""
 
 
 def _of_one_dtype(call: Applied) -> bool:

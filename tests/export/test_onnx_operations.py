@@ -6,6 +6,7 @@ from all_ops import CHECKED
 from hypothesis import HealthCheck, Phase, given, settings
 from onnx_runs import compare, exported, run
 
+import core
 from core.errors import ExportError, TraceError
 from core.testing import cases
 
@@ -62,3 +63,71 @@ def test_operation(name):
         compare(message, arrays, expected)
 
     holds()
+
+
+# What NumPy's functions and operators are given, beside what stands in the domains of operations.
+X = np.array([[0.25, -1.5, 0.0], [2.0, 0.5, -0.25]], "f")
+INTEGERS = np.array([[3, 0, 1], [2, 2, 5]])
+
+
+def _assigned(index, value):
+    def call(x, i):
+        y = x * 1
+        y[index] = y[index] * 2 if value is None else value
+        return y
+
+    return call
+
+
+def _on_arrays(call):
+    return lambda *inputs: call(*map(core.as_array, inputs))
+
+
+CALLS = {
+    "NumPy's integer as an index": lambda x, i: x[np.int64(1)],
+    "NumPy's integer beside a slice": lambda x, i: x[:, np.int64(-1)],
+    "NumPy's integer beside an array": lambda x, i: x[np.int64(1), np.array([2, 0])],
+    "a row of NumPy's integer assigned to": _assigned(np.int64(1), 7.0),
+    "an axis more assigned to": _assigned((slice(None, None, -1), None), None),
+    "an axis more between assigned to": _assigned((slice(None), None, slice(1, None)), None),
+    "a value with fewer axes assigned": _assigned((None, 1), np.array([1, 2, 3], "f")),
+    "any of small numbers": lambda x, i: np.any(x * 0.1, axis=1),
+    "all of small numbers": lambda x, i: np.all(x * 0.1, axis=1),
+    "any of none": lambda x, i: np.any(x[:0] > 0, axis=0),
+    "all of none": lambda x, i: np.all(x[:0] > 0, axis=0),
+    "any over no axis": lambda x, i: np.any(x, axis=()),
+    "variance over no axis": lambda x, i: np.var(x, axis=()),
+    "sum of a number": lambda x, i: np.sum(x[0, 0], axis=0),
+    "an axis of NumPy's": lambda x, i: np.sum(x, axis=np.int64(0)),
+    "truth values added": lambda x, i: (x > 0) + (i > 1),
+    "truth values multiplied": lambda x, i: (x > 0) * (i > 1),
+    "truth values sorted": lambda x, i: np.sort(x > 0),
+    "sorted along the first axis": lambda x, i: np.sort(x, 0),
+    "sorted in a row": lambda x, i: np.sort(x, axis=None),
+    "the triangle of a vector": lambda x, i: np.tril(x[0]),
+    "repeated never": lambda x, i: np.repeat(x, 0, axis=1),
+    "broadcast to none": lambda x, i: np.broadcast_to(x[:, :1], (2, 0)) * 2,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_numpy_takes(name):
+    call = CALLS[name]
+    message = exported(_on_arrays(call), (X, INTEGERS), batch=None)
+    compare(message, (X, INTEGERS), [call(X, INTEGERS)])
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda x, i: np.sum(x, where=x > 0), "argument where"),
+        (lambda x, i: np.max(x, initial=9), "argument initial"),
+        (lambda x, i: np.take(x, i, mode="clip"), "argument mode"),
+        (lambda x, i: x.reshape(3, 2, order="F"), "order 'F'"),
+        (lambda x, i: x.ravel("F"), "order 'F'"),
+        (lambda x, i: np.einsum(x, [0, 1], [1, 0]), "axes are given as numbers"),
+    ],
+)
+def test_arguments_that_have_no_translation_are_refused(call, why):
+    with pytest.raises(ExportError, match=why):
+        exported(_on_arrays(call), (X, INTEGERS), batch=None)

@@ -19,10 +19,14 @@ def unary(op: str) -> Translation:
     return translation
 
 
+_OF_TRUTH_VALUES = {"Add": "Or", "Mul": "And", "Max": "Or", "Min": "And"}
+
+
 def _binary(op: str) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         dtype = e.outputs[0].dtype
-        return [g.add(op, *[g.operand(x, dtype) for x in e.args[:2]])]
+        own = _OF_TRUTH_VALUES.get(op, op) if dtype.kind == "b" else op
+        return [g.add(own, *[g.operand(x, dtype) for x in e.args[:2]])]
 
     return translation
 
@@ -93,6 +97,12 @@ def _remainder(g: Graph, e: Equation) -> list[str]:
     return [g.add("Where", other, g.add("Add", rest, y), rest, dtype=dtype)]
 
 
+def _negative(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    x = g.operand(e.args[0], dtype)
+    return [g.add("Sub", g.constant(0, dtype), x) if dtype.kind == "u" else g.add("Neg", x)]
+
+
 def _copysign(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     x, y = (g.operand(each, dtype) for each in e.args[:2])
@@ -161,7 +171,7 @@ WORDS: dict[str, Translation] = {
     "floordiv": _floor_divide,
     "mod": _remainder,
     "remainder": _remainder,
-    "neg": unary("Neg"),
+    "neg": _negative,
     "pos": same,
     "abs": unary("Abs"),
     "invert": _invert,

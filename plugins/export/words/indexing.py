@@ -135,7 +135,8 @@ def copyto(g: Graph, e: Equation) -> list[str]:
 def set_item(g: Graph, e: Equation) -> list[str]:
     """Where, with the values moved to their places; ScatterND where arrays are indexes."""
     x, index, value = e.args
-    parts = [part for part in _entries(index, len(x.shape)) if part is not None]
+    entries = _entries(index, len(x.shape))
+    parts = [part for part in entries if part is not None]
     if _arrays(parts):
         return scatter("none", g, e)
     dtype = e.outputs[0].dtype
@@ -144,7 +145,9 @@ def set_item(g: Graph, e: Equation) -> list[str]:
         return [g.operand(x)]
     shape = tuple(getattr(value, "shape", ()))
     kept = [i for i, part in enumerate(parts) if not isinstance(part, int)]
-    shape = (1,) * (len(kept) - len(shape)) + shape[max(0, len(shape) - len(kept)) :]
+    axes = [part for part in entries if not isinstance(part, int)]  # of what is assigned to
+    shape = (1,) * (len(axes) - len(shape)) + shape[max(0, len(shape) - len(axes)) :]
+    shape = tuple([n for n, part in zip(shape, axes, strict=True) if part is not None])
     spread: list[int] = [1] * len(parts)
     for axis, n in zip(kept, shape, strict=True):
         spread[axis] = n

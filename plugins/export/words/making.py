@@ -22,7 +22,8 @@ def _full(value: Any) -> Translation:
 
 def _arange(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
-    args = e.args if len(e.args) > 1 else (0, *e.args)
+    args = (*e.args, None) if len(e.args) == 1 else e.args
+    args = args if args[1] is not None else (0, args[0], *args[2:])
     start, stop, step = (*args, e.kwargs.get("step", 1))[:3]
     return [g.add("Range", *[g.number(x, dtype) for x in (start, stop, step)])]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.tracing import Equation
 from plugins.export.graph import Graph, Translation
+from plugins.export.words.reductions import axes_of
 
 
 def _matmul(g: Graph, e: Equation) -> list[str]:
@@ -13,16 +14,19 @@ def _matmul(g: Graph, e: Equation) -> list[str]:
 
 def _einsum(g: Graph, e: Equation) -> list[str]:
     text, *arrays = e.args
+    if not isinstance(text, str):
+        raise g.refuse(e, "its axes are given as numbers; write them as letters")
     dtype = e.outputs[0].dtype
     return [g.add("Einsum", *[g.operand(x, dtype) for x in arrays], equation=text)]
 
 
 def _sorted(result: int) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
-        x = e.args[0]
-        axis = e.kwargs.get("axis", -1)
+        x, axis, _ = axes_of(e, -1)
         descending = e.kwargs.get("descending", False)
-        name = g.operand(x)
+        name = g.operand(x, "uint8" if x.dtype.kind == "b" else None)
+        if axis is None:
+            name, axis = g.reshape(name, (-1,)), 0
         count = g.add("Gather", g.add("Shape", name, dtype="int64"), g.constant([axis], "int64"))
         settings = {"axis": axis, "largest": int(descending), "sorted": 1}
         found = g.add_several("TopK", 2, name, count, dtype=(None, "int64"), **settings)

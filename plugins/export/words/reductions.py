@@ -5,28 +5,35 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from core.tracing import Equation, Value
 from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
 
 
-def axes_of(e: Equation) -> tuple[Value, Any, bool]:
+def axes_of(e: Equation, usual: int | None = None) -> tuple[Value, Any, bool]:
     """The array, its axes as they are given, and whether they are kept."""
     x, *more = e.args
-    axis = e.kwargs.get("axis", more[0] if more else None)
+    axis = e.kwargs.get("axis", more[0] if more else usual)
+    if isinstance(axis, np.integer):
+        axis = int(axis)
+    if not x.shape:  # NumPy takes axis 0, ONNX no axis at all
+        axis = None
     return x, axis, bool(e.kwargs.get("keepdims", False))
 
 
-def _reduce(op: str, through: Any = None) -> Translation:
+def _reduce(op: str, logical: bool = False) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         x, axis, keepdims = axes_of(e)
         dtype = e.outputs[0].dtype
-        name = g.operand(x, through or dtype)
-        if axis == ():
-            return [g.cast(name, dtype)]
+        name = g.cast(g.operand(x, bool), "int32") if logical else g.operand(x, dtype)
         axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
         given = [g.integers(axes)] if axes else []
-        return [g.cast(g.add(op, name, *given, keepdims=int(keepdims)), dtype)]
+        if axis != ():
+            name = g.add(op, name, *given, keepdims=int(keepdims))
+        # Of no elements the largest is the lowest integer, and not 0.
+        return [g.add("Greater", name, g.constant(0, "int32"), dtype=bool) if logical else name]
 
     return translation
 
@@ -51,9 +58,10 @@ def _variance(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     name = g.operand(x, dtype)
     axes = list(range(len(x.shape))) if axis is None else [axis] if isinstance(axis, int) else axis
-    given = g.integers(axes)
-    apart = g.add("Sub", name, g.add("ReduceMean", name, given, keepdims=1))
-    found = g.add("ReduceMean", g.add("Mul", apart, apart), given, keepdims=int(keepdims))
+    given, none = g.integers(axes), {} if axes else {"noop_with_empty_axes": 1}
+    apart = g.add("Sub", name, g.add("ReduceMean", name, given, keepdims=1, **none))
+    square = g.add("Mul", apart, apart)
+    found = g.add("ReduceMean", square, given, keepdims=int(keepdims), **none)
     less = e.kwargs.get("correction", e.kwargs.get("ddof", 0))
     if less:
         count = prod([x.shape[i] for i in axes])
@@ -90,8 +98,8 @@ WORDS: dict[str, Translation] = {
     "max": _reduce("ReduceMax"),
     "min": _reduce("ReduceMin"),
     "prod": _reduce("ReduceProd"),
-    "any": _reduce("ReduceMax", "int32"),
-    "all": _reduce("ReduceMin", "int32"),
+    "any": _reduce("ReduceMax", logical=True),
+    "all": _reduce("ReduceMin", logical=True),
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "var": _variance,

@@ -14,6 +14,10 @@ from plugins.export.words.reductions import axes_of
 
 
 def _reshape(g: Graph, e: Equation) -> list[str]:
+    texts = [arg for arg in e.args[1:] if isinstance(arg, str)]
+    order = e.kwargs.get("order", texts[0] if texts else "C")
+    if order != "C":
+        raise g.refuse(e, f"it takes the elements in order {order!r}")
     return [g.reshape(g.operand(e.args[0]), e.outputs[0].shape)]
 
 
@@ -107,7 +111,10 @@ def _roll(g: Graph, e: Equation) -> list[str]:
 def _triangle(upper: int) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         k = e.kwargs.get("k", e.args[1] if len(e.args) > 1 else 0)
-        return [g.add("Trilu", g.operand(e.args[0]), g.constant(k, "int64"), upper=upper)]
+        name = g.operand(e.args[0])
+        if len(e.args[0].shape) < 2:  # NumPy makes a matrix of a vector
+            name = g.expand(name, e.outputs[0].shape)
+        return [g.add("Trilu", name, g.constant(k, "int64"), upper=upper)]
 
     return translation
 
