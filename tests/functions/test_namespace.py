@@ -293,3 +293,9 @@ def test_numpys_own_functions_find_their_counterparts():
         assert isinstance(actual, Variable)
         assert actual.requires_grad
         np.testing.assert_array_equal(actual.array, expected)
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_triangles_are_of_matrices(name):
+    with pytest.raises(ValueError, match=f"{name}: expected at least 2 axes, got 1"):
+        getattr(xp, name)(Variable(np.ones(3)))

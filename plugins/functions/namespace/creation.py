@@ -182,7 +182,7 @@ def tril(x: Array, k: int = 0) -> Variable:
     variable([[1., 0.],
               [1., 1.]])
     """
-    return _triangle(x, lambda rows, columns: columns - rows <= k)
+    return _triangle("tril", x, lambda rows, columns: columns - rows <= k)
 
 
 @checked
@@ -194,11 +194,13 @@ def triu(x: Array, k: int = 0) -> Variable:
     variable([[1., 1.],
               [0., 1.]])
     """
-    return _triangle(x, lambda rows, columns: columns - rows >= k)
+    return _triangle("triu", x, lambda rows, columns: columns - rows >= k)
 
 
-def _triangle(x: Any, kept: Any) -> Variable:
+def _triangle(name: str, x: Any, kept: Any) -> Variable:
     x = as_variable(x)
+    if x.ndim < 2:
+        raise ValueError(f"{name}: expected at least 2 axes, got {x.ndim}")
     zero = False if x.backend.kind(x.dtype) == "b" else 0
     rows, columns = (as_array(arange(n, device=x.device)) for n in x.shape[-2:])
     return where(wrap(kept(rows[:, None], columns)), x, zero)
