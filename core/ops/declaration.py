@@ -30,12 +30,13 @@ class Declaration:
     """
 
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
-        self.cls = cls
-        self.label = cls.__name__
+        self.cls, self.label = cls, cls.__name__
         parameters = arguments(cls.compute)[2:]
         self.names = tuple([p.name for p in parameters])
         self.variadic = any([p.variadic for p in parameters])
         self.optional = sum([p.optional for p in parameters])
+        if not parameters:
+            raise DeclarationError(f"{self.label}.compute: expected (self, xp, INPUT, ...)")
         if self.variadic and len(parameters) != 1:
             raise DeclarationError(f"{self.label}.compute: expected only *{self.names[-1]}")
         self.outputs = outputs

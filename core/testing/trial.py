@@ -86,13 +86,17 @@ class Trial:
         self.restore_random_state()
         if hasattr(self.op, "call"):
             result = self.op.call(*inputs, **self.case.settings)
-            return result if isinstance(result, tuple) else (result,)
+            return self._made(result if isinstance(result, tuple) else (result,))
         return self.apply(inputs)
 
     def apply(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The op through an instance and `apply`."""
         self.restore_random_state()
-        outputs: tuple[Any, ...] = self.op(**self.case.settings).apply(tuple(inputs))
+        return self._made(self.op(**self.case.settings).apply(tuple(inputs)))
+
+    def _made(self, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        if any(y.array is None for y in outputs):
+            raise AssertionError(f"{self.op.__name__}: expected to make arrays, got None")
         return outputs
 
     def restore_random_state(self) -> None:
@@ -108,7 +112,8 @@ class Trial:
         """The array, if it is one of the backend (not a scalar, not another library's)."""
         if array is not None and not isinstance(array, self.backend.array_type):
             raise AssertionError(
-                f"expected arrays of backend {self.backend.name!r}, got {type(array).__name__}"
+                f"{self.op.__name__}: expected arrays of backend {self.backend.name!r}, got "
+                f"{type(array).__name__}"
             )
         return array
 

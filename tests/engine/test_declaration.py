@@ -19,6 +19,12 @@ def test_a_wrong_number_of_inputs_is_refused_by_name(count):
         Multiply().apply((np.ones(2),) * count)
 
 
+def test_a_compute_that_lacks_the_namespace_or_an_input():
+    for compute in (lambda self, x: x, lambda xp, x: x, lambda self, xp: xp):
+        with pytest.raises(DeclarationError, match=r"Mine.compute: expected \(self, xp, INPUT"):
+            type("Mine", (Elementwise,), {"compute": compute})
+
+
 def test_a_rule_that_asks_for_an_unknown_name():
     with pytest.raises(DeclarationError, match=r"argument 'w' is none of x, out, needs_grad"):
 
