@@ -1550,6 +1550,37 @@ def test_an_updater_captures_and_accumulates():
     assert (captured.replayed, captured.reasons) == (captured.calls - 1, [])
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"loss_func": lambda m: lambda x, t: m(x, t) * 2},
+        {"accumulate": lambda m: 2},
+        {"loss_func": lambda m: lambda x, t: m(x, t) * 3, "accumulate": lambda m: 3},
+    ],
+)
+@pytest.mark.parametrize("first", [1, 2])
+def test_an_updater_whose_step_becomes_another(changes, first):
+    """The first loss was trained on to the end."""
+    from core import iterators
+    from core.training import updaters
+
+    def trained(capture):
+        m = L.Classifier(L.Linear(6, 3, initialW=0.1))
+        optimizer = optimizers.Adam().setup(m)
+        data = [(x, t) for x, t in zip(X, T, strict=True)]
+        iterator = iterators.SerialIterator(data, 4, shuffle=False)
+        updater = updaters.StandardUpdater(iterator, optimizer, accumulate=first, capture=capture)
+        for i in range(8):
+            for name, value in changes.items() if i == 4 else ():
+                setattr(updater, name, value(m))
+            updater.update()
+        return [_bits(p.array) for p in m.params()], updater.captured
+
+    (expected, _), (found, captured) = map(trained, (False, True))
+    assert found == expected
+    assert captured.replayed and not captured.reasons
+
+
 def one_part(o, m):
     return lambda x, t: o.accumulate(0.5, lambda: F.softmax_cross_entropy(m(x), t))
 

@@ -83,6 +83,7 @@ class StandardUpdater(Updater):
         self.accumulate = accumulate
         self.capture = capture
         self.captured: Captured | None = None
+        self._captured_step: Any = None
         self.iteration = 0
         self._began_at: float | None = None  # epoch_detail when the last of several batches began
         self._device = device
@@ -218,12 +219,14 @@ class StandardUpdater(Updater):
         self.count_epoch()
 
     def _captured(self) -> Captured:
-        """What is done with each batch, captured."""
-        if self.captured is None:
+        """What is done with each batch, captured; anew where the loss is another one by now."""
+        optimizer = self.get_optimizer("main")
+        loss = self.loss_func or optimizer.target
+        step = optimizer, loss, self.accumulate == 1
+        if self.captured is None or step != self._captured_step:
             from core.tracing import capture
 
-            optimizer = self.get_optimizer("main")
-            loss = self.loss_func or optimizer.target
+            self._captured_step = step
 
             def update(*args: Any, **kwargs: Any) -> None:
                 optimizer.update(loss, *args, **kwargs)
