@@ -59,6 +59,19 @@ def test_log_report_keys_names_and_postprocess(tmp_path):
     assert (tmp_path / "old").exists()
 
 
+def test_what_postprocess_adds_is_what_the_file_has(tmp_path):
+    added = {"a": np.float32(0.1), "b": np.int64(2), "c": np.array(3.0), "d": ["x"], "e": None}
+    report = extensions.LogReport(postprocess=lambda record: record.update(added))
+    run(tmp_path, report)
+    (first, _), expected = json.loads((tmp_path / "log").read_text()), report.log[0]
+    assert first == expected
+    assert [first[name] for name in "abcde"] == [float(np.float32(0.1)), 2, 3.0, ["x"], None]
+    for value in (np.zeros(2), {1j}, object()):
+        refused = extensions.LogReport(postprocess=lambda record, x=value: record.update(new=x))
+        with pytest.raises(TypeError, match="LogReport.*postprocess.*'new' is"):
+            run(tmp_path / "refused", refused)
+
+
 def test_a_log_with_nan_is_still_written(tmp_path):
     def spoil(trainer):
         trainer.observation["main/loss"] = float("nan")

@@ -203,6 +203,12 @@ def test_settings_that_cannot_be_are_refused(options, error, message):
         extensions.snapshot(**options)
 
 
+@pytest.mark.parametrize("name", ["{.updater.iter}", "{.updater.iteration:q}", "{step}", "{1}"])
+def test_a_name_that_is_no_format_string_of_the_trainer_is_told(tmp_path, name):
+    with pytest.raises(ValueError, match="snapshot: expected filename .*updater.iteration"):
+        run(tmp_path, filename=name)
+
+
 @pytest.mark.parametrize("keep", range(1, 9))
 def test_as_many_are_kept_as_is_asked_for(tmp_path, keep):
     run(tmp_path, 6, 1, n_retains=keep)

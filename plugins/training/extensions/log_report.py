@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest, place
 from core.errors.removed import removed
+from core.errors.scalars import python_number
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
 from core.training import Extension, TriggerSpec
@@ -132,6 +133,7 @@ class LogReport(Extension):
         record["elapsed_time"] = trainer.elapsed_time
         if self._postprocess is not None:
             self._postprocess(record)
+            record = _plain(record)
         self._log.append(record)
         if self._filename is not None and self.leads:
             text = self._text()
@@ -175,3 +177,17 @@ class LogReport(Extension):
         """Save or load the records, and what was observed since the last one."""
         self._observed.serialize(serializer)
         self._log = json.loads(serializer("log", json.dumps(self._log)))
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with Python's numbers for others, as files have them."""
+    plain = {key: python_number(value) for key, value in record.items()}
+    for key, value in plain.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"LogReport: expected postprocess to leave numbers, text, and lists and dicts of "
+                f"them, which JSON can hold; {key!r} is {value!r:.100} ({type(value).__name__})."
+            ) from error
+    return plain

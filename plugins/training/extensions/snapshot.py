@@ -363,7 +363,15 @@ class Snapshot(Extension):
 
     def _path(self, trainer: Loop) -> Path:
         name = self.filename
-        return Path(trainer.out) / (name(trainer) if callable(name) else name.format(trainer))
+        if callable(name):
+            return Path(trainer.out) / name(trainer)
+        try:
+            return Path(trainer.out) / name.format(trainer)
+        except (AttributeError, LookupError, ValueError) as error:
+            raise ValueError(
+                f"snapshot: expected filename {name!r} to be a format string of the trainer, such "
+                f"as 'snapshot_iter_{{.updater.iteration}}': {error}"
+            ) from error
 
     def _load_newest(self, trainer: Loop) -> None:
         load: Any = self._load()
