@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,23 @@ def _natural(text: str) -> list[str | int]:
 
 def _import(module: str, attribute: str, name: str) -> str:
     line = f"from {module} import {attribute}" + (f" as {name}" if name else "")
-    return line if len(line) <= 100 else f"from {module} import (\n    {attribute} as {name},\n)"
+    # Checkers refuse to read packages without the mark, in a stub that nobody can mend.
+    end = "" if _is_marked(module) else "  # type: ignore[import-untyped]"
+    if len(line + end) <= 100:
+        return line + end
+    return f"from {module} import ({end}\n    {attribute} as {name},\n)"
+
+
+def _is_marked(module: str) -> bool:
+    """Whether a package around the module has `py.typed`; what is not found needs no mark."""
+    parts = module.split(".")
+    try:
+        found = [find_spec(".".join(parts[:i])) for i in range(1, len(parts) + 1)]
+    except ImportError:
+        return True
+    folders = [folder for spec in found if spec for folder in spec.submodule_search_locations or ()]
+    marked = any(Path(folder, "py.typed").exists() for folder in folders)
+    return marked or None in found or parts[0] in sys.stdlib_module_names
 
 
 def _where(claim: Claim) -> tuple[str, str]:

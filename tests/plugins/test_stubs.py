@@ -71,7 +71,7 @@ def test_the_stub_of_everything(environment):
     text = files["core/functions/__init__.pyi"]
     assert ast.parse(text)
     for line in (
-        f"from {__name__} import f as direct",
+        f"from {__name__} import f as direct  # type: ignore[import-untyped]",
         "from some.module import attr as lazy",
         "from plugins.x import relu as relu",
         "inner: Any",
@@ -84,6 +84,21 @@ def test_the_stub_of_everything(environment):
     assert "    import core.dataset as dataset\n" in files["core/__init__.pyi"]
     assert "'dataset'" in files["core/__init__.pyi"].splitlines()[-1]
     assert files["core/training/__init__.pyi"] == (ROOT / "core/training/__init__.py").read_text()
+
+
+def test_packages_without_the_mark_are_read_by_no_checker(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for package in ("marked_wave", "unmarked_wave", "space_of_waves/marked_part"):
+        (tmp_path / package).mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "ops.py").touch()
+        if "unmarked" not in package:
+            (tmp_path / package / "py.typed").touch()
+    for module in ("marked_wave.ops", "unmarked_wave.ops", "space_of_waves.marked_part.ops"):
+        for name in ("wave", "wave" * 25):
+            first, *_ = stubs_module._import(module, "wave", name).splitlines()
+            assert first.endswith("# type: ignore[import-untyped]") == ("unmarked" in module)
+    assert not stubs_module._import("math", "tanh", "tanh").endswith("]")
 
 
 class Wobble(Elementwise):
