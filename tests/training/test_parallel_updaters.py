@@ -52,6 +52,38 @@ def assert_equal_parameters(one, other, rtol=1e-5):
 # -- ParallelUpdater --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("how", ["copies", "processes"])
+@pytest.mark.parametrize("frozen_first", [True, False])
+def test_what_is_frozen_meanwhile_is_so_in_all_copies(how, frozen_first):
+    """Of a layer that was no longer frozen the copies gave no gradients."""
+    core.seed(1)
+    model = parts.Model()
+    models = model, copy.deepcopy(model)
+    for each in models:
+        (each.l1.disable_update if frozen_first else each.l1.enable_update)()
+    one = serial(optimizers.SGD(0.2), 8, models[0])
+    if how == "copies":
+        many = parallel(optimizers.SGD(0.1), 8, models[1])
+    else:
+        own = [[parts.data()[i] for i in range(k, 24, 2)] for k in (0, 1)]
+        many = training.updaters.MultiprocessParallelUpdater(
+            [iterators.SerialIterator(examples, 4, shuffle=False) for examples in own],
+            optimizers.SGD(0.2).setup(models[1]),
+        )
+    try:
+        for step in range(6):
+            if step == 3:
+                for each in models:
+                    (each.l1.enable_update if frozen_first else each.l1.disable_update)()
+            one.update()
+            many.update()
+    finally:
+        many.finalize()
+    assert_equal_parameters(many, one)
+    for path, parameter in models[1].namedparams():
+        assert (parameter.grad is None) == (dict(models[0].namedparams())[path].grad is None)
+
+
 @pytest.mark.parametrize("in_size", [4, None])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_copies_make_the_steps_of_one_model_that_are_n_times_as_long(n, in_size):

@@ -18,6 +18,7 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.processes.ipc import allocate
 from plugins.processes.workers import Answer, Words, WorkerDied, Workers
+from plugins.training.updaters.frozen import frozen_in
 from plugins.training.updaters.replica import Board, Replica, differentiate
 from plugins.training.updaters.standard_updater import StandardUpdater
 
@@ -137,8 +138,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
     def _begin_step(self, optimizer: Any) -> None:
         self._start()
         if self._workers is not None:
-            scale = optimizer.loss_scale
-            self._steps = [self._workers.ask(i, "step", scale) for i in range(len(self._states))]
+            given = optimizer.loss_scale, frozen_in(optimizer.target)
+            self._steps = [self._workers.ask(i, "step", *given) for i in range(len(self._states))]
 
     def _take_mean(self, target: Any) -> None:
         """Replace the gradients by the mean over all processes; one that has none counts as 0."""

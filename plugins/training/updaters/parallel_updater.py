@@ -16,6 +16,7 @@ from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.training.calling import call_with
+from plugins.training.updaters.frozen import freeze, frozen_in
 from plugins.training.updaters.standard_updater import StandardUpdater
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class ParallelUpdater(StandardUpdater):
         """Take a batch, compute the losses of its shares, add up gradients, update."""
         optimizer = self.get_optimizer("main")
         shares = self._shares(self.next_batch())
+        frozen = frozen_in(optimizer.target)
+        for _, model in self._others():
+            freeze(model, frozen)
         for model in self._models.values():
             model.cleargrads()
         losses = self._losses(shares)
