@@ -116,6 +116,18 @@ def test_manual_schedules(points, save_at):
     assert fired(lambda: triggers.ManualScheduleTrigger(3, "iteration"), 9) == [3]
 
 
+@given(st.integers(2, 60), st.data())
+def test_fractions_of_epochs_in_a_schedule_are_reached_when_they_are_complete(per_epoch, data):
+    """As sums, products and quotients have them: 0.1 * 3 is above 0.3, at which it was missed."""
+    steps = sorted(data.draw(st.sets(st.integers(1, 3 * per_epoch), min_size=1)))
+    part = 1 / per_epoch
+    ways = [[i / per_epoch for i in steps], [i * part for i in steps]]
+    ways.append([sum([part] * i) for i in steps])
+    for points in ways:
+        make = lambda: triggers.ManualScheduleTrigger(points, "epoch")  # noqa: E731, B023
+        assert fired(make, 3 * per_epoch + 2, per_epoch=per_epoch) == steps
+
+
 def test_once():
     trigger = triggers.OnceTrigger()
     assert not trigger.finished and trigger(Progress(1)) and trigger.finished

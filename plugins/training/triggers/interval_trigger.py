@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNITS = ("epoch", "iteration")
 # Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 _UNKNOWN = -1.0
 
 
@@ -105,7 +105,7 @@ class IntervalTrigger(NeedsInit):
         return self._complete(before) != self._complete(now)
 
     def _complete(self, value: float) -> int:
-        return math.floor(value / self.period + _ROUNDING)
+        return math.floor(value / self.period + ROUNDING)
 
     def get_training_length(self) -> tuple[float, str]:
         """The period and its unit: as a stop trigger, the length of training."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
-from plugins.training.triggers.interval_trigger import Progress, checked_unit
+from plugins.training.triggers.interval_trigger import ROUNDING, Progress, checked_unit
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -31,7 +31,7 @@ class ManualScheduleTrigger(NeedsInit):
     def __call__(self, trainer: Loop) -> bool:
         """Whether the last update has passed a point."""
         before, now = self._progress.step(trainer)
-        return any(before < point <= now for point in self.points)
+        return any(before < point - ROUNDING <= now for point in self.points)
 
     def count_from_beginning(self) -> None:
         """Fire for points that were passed before training was resumed, too."""
