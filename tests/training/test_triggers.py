@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -203,6 +204,14 @@ def test_what_makes_no_sense_is_refused(make, message):
 def test_a_value_that_nobody_reports_is_named():
     with pytest.raises(KeyError, match=r"main/los'.*Did you mean 'main/loss'|'main/los'; there"):
         fired(lambda: triggers.MaxValueTrigger("main/los", (1, "iteration")), 1)
+
+
+@pytest.mark.parametrize("value", [(1.0, 0), "text", np.zeros(2)])
+def test_a_value_that_is_no_number_of_any_weight_is_told_as_such(value):
+    make = lambda: triggers.MinValueTrigger("loss", (2, "iteration"))  # noqa: E731
+    with pytest.raises(KeyError, match="a number 'loss' of a weight above 0"):
+        fired(make, 2, observe=lambda i: {"loss": value})
+    assert fired(make, 2, observe=lambda i: {"loss": value if i == 1 else 3.0}) == [2]
 
 
 def test_epochs_of_an_iterator_that_does_not_say_where_it_was():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from core.errors import nearest
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from core.training import Loop
 
 
-def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str]) -> float:
+def mean_of(summary: DictSummary, key: str, where: str, observed: Collection[str]) -> float:
     """The mean of `key`; KeyError, with the names that are `observed`, where there is none."""
     means = summary.compute_mean()
     if key in means:
         return float(means[key])
+    if key in observed:
+        raise KeyError(
+            f"{where}: expected a number {key!r} of a weight above 0 between two checks; there was "
+            "none. Check less often, or let what weighs nothing not be reported."
+        )
     raise KeyError(
         f"{where}: expected an observed value {key!r}; there were {', '.join(observed) or 'none'}."
         + nearest(key, observed)
