@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 
 from core import registry
-from core.errors import PluginError, nearest
+from core.errors import PluginError, checked, nearest
 from core.registry.choice import check_preference
 from core.registry.public import listing
 from core.registry.records import canonical, distributions
@@ -18,6 +18,7 @@ API = registry.PLUGIN_API
 """The plugin API of this plugrad; a plugin states its own as `requires_plugin_api`."""
 
 
+@checked
 def prefer(kind: str, name: str, distribution: str) -> None:
     """Let `name` of `kind` be what `distribution` provides, from now on in this process.
 
@@ -44,6 +45,7 @@ def prefer(kind: str, name: str, distribution: str) -> None:
     registry.installed.prefer(f"{kind}.{name}", key)
 
 
+@checked
 def disable(distribution: str) -> None:
     """Disable all plugins of a distribution, from now on in this process.
 

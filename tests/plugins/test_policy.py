@@ -356,3 +356,24 @@ def test_who_is_preferred_in_the_namespace_gives_operators_and_nobody_else(
     assert not done.returncode, done.stderr
     others = [[5, 0], [2, 1], negative, [2], [False, False]]
     assert [eval(line) for line in done.stdout.splitlines()] == [*sums, *others]
+
+
+@pytest.mark.parametrize(
+    ("choice", "arguments", "message"),
+    [
+        (
+            core.plugins.disable,
+            (["plugrad-a", "plugrad-b"],),
+            "disable: expected distribution to be a",
+        ),
+        (core.plugins.prefer, ("functions", "relu", None), "prefer: expected distribution to be a"),
+        (
+            core.plugins.prefer,
+            (3, "relu", "plugrad"),
+            "prefer: expected kind to be a string, got int 3",
+        ),
+    ],
+)
+def test_choices_are_told_by_names(choice, arguments, message):
+    with pytest.raises(TypeError, match=message):
+        choice(*arguments)
