@@ -118,4 +118,4 @@ def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
     """Apply a declared node that a call has begun to make, with hooks and in debug mode."""
     f._sources = f.data = f.spec = None
     f.needs_grad = f.sequence = 0
-    return f.variant(len(inputs)).run_hooked(f, *operands.beside_traced(inputs))
+    return f.variant(len(inputs)).run_hooked(f, *operands.beside_traced(inputs, f))

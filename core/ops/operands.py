@@ -26,17 +26,18 @@ def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | No
     return array, spec_of(array), None
 
 
-def beside_traced(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def beside_traced(inputs: tuple[Any, ...], f: FunctionNode | None = None) -> tuple[Any, ...]:
     """The inputs of a call; where some are traced (`core.trace`), all of them are.
 
-    So they are where new arrays would be traced and the trace reads what is outside in each run.
+    So they are where a setting of `f` is traced, as an index may be, and where new arrays would be
+    traced and the trace reads what is outside in each run.
     """
     for x in inputs:
         lift = getattr(type(getattr(x, "_array", x)), "_lift_beside", None)
         if lift is not None:
             return lift(inputs)  # type: ignore[no-any-return]
     lift = getattr(current().array_type, "_lift_alone", None)
-    return inputs if lift is None else lift(inputs)
+    return inputs if lift is None else lift(inputs, f)
 
 
 def in_dtype_of(variable: Any, x: Any) -> Any:

@@ -236,10 +236,13 @@ class TracedArray(Operators):
         return tuple(map(tapes.current().places.lifted, inputs))
 
     @staticmethod
-    def _lift_alone(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _lift_alone(inputs: tuple[Any, ...], f: Any) -> tuple[Any, ...]:
         """The inputs of an operation, all from outside the trace."""
         places = tapes.current().places
-        return tuple(map(places.lifted, inputs)) if places.live else inputs
+        found: list[Any] = []  # among the settings, as an index
+        if f is not None:
+            mapped(found.append, [getattr(f, name) for name in f.declared.fields], TracedArray)
+        return tuple(map(places.lifted, inputs)) if places.live or found else inputs
 
 
 class TracedScalar(TracedArray):

@@ -207,6 +207,8 @@ class Live(Places):
 
     def _hold(self, x: Any) -> None:
         array, grad, known = x._array, x._grad, ref(x)
+        if x._source is not None:
+            self._borrow(x._source, x._spec)
 
         def read() -> Any:
             present = known()

@@ -292,7 +292,22 @@ class Places:
             return made
         beside = wrap(made)
         beside._source = x._source
+        if x._source is not None:
+            self._borrow(x._source, beside._spec)
         return beside
+
+    def _borrow(self, source: Any, spec: Any) -> None:
+        """Let a place in a graph from outside stand for a traced array, and then as it did."""
+        if id(source) in self._known:
+            return
+        self._note(source)
+        data, before, grad = source.data, source.spec, source._grad
+
+        def restore() -> None:
+            source.data, source.spec, source._grad = data, before, grad
+
+        self._undo.append(restore)
+        source.spec = spec
 
     def _traced(
         self,

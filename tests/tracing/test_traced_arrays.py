@@ -213,6 +213,47 @@ def test_an_array_does_not_outlive_its_trace():
         core.trace(lambda x: x + kept[0], np.ones(2))
 
 
+def of_constants(table, i):
+    """Parts of a table from outside, by an index that is traced."""
+    y = table[i] * F.scatter_add(np.ones((2, 2)), i, np.eye(2))
+    (g,) = core.grad([F.sum(y * y)], [table])
+    return y, g
+
+
+def test_variables_from_outside_are_indexed_and_have_gradients():
+    table, i = core.Variable(np.arange(6.0).reshape(3, 2)), np.array([1, 0])
+    for found, expected in zip(
+        core.trace(lambda i: of_constants(table, i), i)(i), of_constants(table, i), strict=True
+    ):
+        assert found.array.tolist() == expected.array.tolist()
+    parts = core.vmap(lambda i: core.grad([F.sum(table[i] ** 2)], [table]))(np.array([0, 2]))[0]
+    assert parts.array.tolist() == [[[0, 2], [0, 0], [0, 0]], [[0, 0], [0, 0], [8, 10]]]
+    assert table.grad is None
+
+
+def captured(function, x):
+    step = core.capture(lambda x: core.grad([function(v := core.Variable(x))], [v])[0].array)
+    step(x)
+    assert step(x).tolist() == step(x).tolist()
+    assert step.replayed == 2
+
+
+@pytest.mark.parametrize(
+    "run", [core.trace, lambda f, x: core.vmap(f)(x[None]), captured], ids=["trace", "vmap", "step"]
+)
+def test_graphs_from_before_a_trace_are_walked_after_it(run):
+    x = np.array([1.0, 2.0])
+    leaf, other = core.Variable(x), core.Variable(x)
+    loss, between = F.sum(leaf * leaf), F.exp(other)
+    run(lambda v: F.sum(leaf * v * leaf), x)
+    loss.backward()
+    assert leaf.grad.tolist() == [2, 4]
+    if run is not captured:  # which refuses what comes from a graph
+        run(lambda v: F.sum(between * v * between), x)
+        F.sum(between).backward()
+        assert other.grad.tolist() == np.exp(x).tolist()
+
+
 def test_arrays_from_outside_are_not_changed():
     outside = np.zeros(3)
 
