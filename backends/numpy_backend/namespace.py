@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,25 @@ from backends.numpy_backend.kernels.compiled import channels
 from backends.numpy_backend.products import matmul
 
 
+def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
+    """What NumPy calls for its function of the same name, which takes as long again to call it.
+
+    Results have the bytes of numbers in the machine's order, the only one in which a dtype may be
+    asked for.
+    """
+    reduce = ufunc.reduce
+
+    def reduced(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
+        if dtype is not None and not np.dtype(dtype).isnative:
+            dtype = np.dtype(dtype).newbyteorder("=")
+        return reduce(a, axis, dtype, **options)
+
+    return reduced
+
+
+added, multiplied = _reducing(np.add), _reducing(np.multiply)
+
+
 def total(a: Any, axis: Any = None, *others: Any, **options: Any) -> Any:
     """`numpy.sum`; large ones over all axes but that of channels are divided among threads."""
     plain = isinstance(a, np.ndarray) and not others and not options
@@ -19,7 +39,7 @@ def total(a: Any, axis: Any = None, *others: Any, **options: Any) -> Any:
         found = channels.total(a, axis)
         if found is not None:
             return found
-    return np.sum(a, axis, *others, **options)
+    return added(a, axis, *others, **options)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
@@ -51,6 +71,6 @@ def _module(**replaced: Any) -> ModuleType:
     return made
 
 
-namespace = _module(matmul=matmul, sum=total)
-few = _module()
+namespace = _module(matmul=matmul, prod=multiplied, sum=total)
+few = _module(prod=multiplied, sum=added)
 """The same for arrays of a few elements, whose products are NumPy's."""

@@ -45,6 +45,20 @@ def test_windows_equal_the_default(
     assert not found.flags.writeable
 
 
+@pytest.mark.parametrize("size", [6, 600])
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_formulas_reduce_numbers_of_other_machines(name: str, size: int) -> None:
+    x = np.linspace(0.9, 1.1, size, dtype="f").reshape(2, -1)
+    swapped = x.astype(x.dtype.newbyteorder())
+    xp = B.ops_xp(x.shape)
+    for options in ({}, {"axis": 1}, {"axis": (0,), "keepdims": True}):
+        expected = getattr(np, name)(x, dtype=x.dtype, **options)
+        found = getattr(xp, name)(swapped, dtype=swapped.dtype, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert found.dtype.isnative
+        np.testing.assert_array_equal(getattr(xp, name)(x, **options), expected, strict=True)
+
+
 @given(
     st.sampled_from([(5,), (5, 3), (6, 70), (5, 4, 30)]),
     st.sampled_from([(), (1,), (8,), (3, 4), (0,)]),
