@@ -102,8 +102,10 @@ def _check_gradient(param: Parameter, grad: Any) -> None:
             f"update {name}: expected a gradient of shape {tuple(array.shape)}, "
             f"got {tuple(grad.shape)}. Nothing has been updated."
         )
-    if grad.dtype != array.dtype:
-        raise UpdateError(
-            f"update {name}: expected a gradient of dtype {backend.dtype_name(array.dtype)}, got "
-            f"{backend.dtype_name(grad.dtype)}. Nothing has been updated."
-        )
+    if grad.dtype != array.dtype:  # those that differ in the order of bytes have one name
+        expected, got = map(backend.dtype_name, (array.dtype, grad.dtype))
+        if got != expected:
+            raise UpdateError(
+                f"update {name}: expected a gradient of dtype {expected}, got {got}. "
+                "Nothing has been updated."
+            )
