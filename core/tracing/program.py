@@ -12,7 +12,7 @@ from core.tracing.equation import Equation, Value, value_like
 from core.tracing.execution import compiled
 from core.tracing.group import Group
 from core.tracing.places import Place
-from core.tracing.recorded import Recorded
+from core.tracing.recorded import Recorded, in_memory_order
 from core.tracing.sequences import in_sequences
 from core.tracing.sharing import apart_in_the_end
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
@@ -130,11 +130,16 @@ class Program(Recorded):
                     f"{self.name}: expected a program without kernels, got {call.name}, which can "
                     "be neither pickled nor deeply copied. Trace with kernels=False."
                 )
-        return {key: x for key, x in vars(self).items() if key != "_run"}
+        constants = {value: in_memory_order(array) for value, array in self.constants.items()}
+        return {k: x for k, x in vars(self).items() if k != "_run"} | {"constants": constants}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state; loops are made for where they are now."""
         vars(self).update(state)
+        self.constants = {
+            value: array if axes == tuple(range(len(axes))) else array.transpose(axes)
+            for value, (array, axes) in self.constants.items()
+        }
         fuser = self.backend.fuser()
         for equation in self.equations:
             group = equation.call.function

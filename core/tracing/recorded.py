@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from core.arrays.backend import Backend
+from core.arrays.backend import Backend, host
 from core.tracing.equation import Equation, Value
 from core.tracing.group import Group
 from core.tracing.places import Place, Steps
@@ -75,3 +75,15 @@ class Recorded:
                 source = equation.inputs[0]
                 found |= dict.fromkeys(equation.outputs, found.get(source, source))
         return found
+
+
+def in_memory_order(array: Any) -> tuple[Any, tuple[int, ...]]:
+    """The array with its axes as they lie in memory, and the axes that `transpose` then takes.
+
+    A copy that lies otherwise would be summed in another order, as by products of matrices.
+    """
+    axes = tuple(range(getattr(array, "ndim", 0)))
+    if not isinstance(array, host().xp.ndarray) or array.flags.c_contiguous:
+        return array, axes
+    order = sorted(axes, key=lambda axis: -abs(array.strides[axis]))
+    return array.transpose(order), tuple([order.index(axis) for axis in axes])

@@ -9,7 +9,7 @@ from core.arrays.backend import host
 from core.errors import TraceError
 from core.tracing.equation import Call, Value
 from core.tracing.places import Place
-from core.tracing.recorded import Recorded
+from core.tracing.recorded import Recorded, in_memory_order
 from core.tracing.structure import Leaf, rebuilt
 from core.tracing.text import Writer, numpys
 
@@ -101,9 +101,9 @@ def per_axis(ndim, *values):
     return [(v,) * ndim if np.ndim(v) == 0 else tuple(v) for v in values]
 """,
     "constant": """\
-def constant(text, dtype, shape, order):
+def constant(text, dtype, shape, axes):
     array = np.frombuffer(base64.b64decode(text), dtype)
-    return array.reshape(shape, order=order)
+    return array.reshape(shape).transpose(axes)
 """,
     "random": '''\
 class random:
@@ -316,6 +316,6 @@ def _packed(array: Any) -> str:
         scalar = numpys(array[()])
         if scalar is not None:
             return f"np.asarray({scalar})"
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    text = base64.b64encode(array.tobytes(order)).decode()
-    return f'constant("{text}", {array.dtype.name!r}, {array.shape}, {order!r})'
+    lying, axes = in_memory_order(array)
+    text = base64.b64encode(lying.tobytes()).decode()
+    return f'constant("{text}", {array.dtype.name!r}, {lying.shape}, {axes})'

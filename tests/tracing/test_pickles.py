@@ -140,3 +140,19 @@ def doubled(x):
 def test_a_decorated_function_goes_by_its_name():
     assert pickled(doubled) is doubled
     assert deepcopy(doubled) is doubled
+
+
+def test_constants_lie_in_pickles_and_texts_as_they_did():
+    random = np.random.default_rng(0)
+    cube = random.normal(size=(5, 7, 9)).astype("f")
+    outside = [np.moveaxis(cube, 0, 1), cube.T, cube[::-1, ::2].swapaxes(1, 2), cube[:, :, 3].T]
+    program = core.trace(lambda x: [x * np.sum(a) for a in outside] + outside, np.ones(1, "f"))
+    scope = {}
+    exec(program.source(), scope)
+    expected = program(np.ones(1, "f"))
+    for run in (pickled(program), deepcopy(program), scope["program"]):
+        for one, other in zip(run(np.ones(1, "f")), expected, strict=True):
+            assert one.tobytes() == other.tobytes()
+    for one, other in zip(pickled(program).constants.values(), outside, strict=False):
+        if other.shape == one.shape:
+            assert np.argsort(one.strides).tolist() == np.argsort(np.abs(other.strides)).tolist()
