@@ -128,8 +128,8 @@ class _Typed(Initializer):
         super().__init__(dtype)
         self.initializer = initializer
 
-    def __call__(self, array: AnyArray) -> None:
-        self.initializer(array)
+    def __call__(self, array: AnyArray) -> Any:
+        return self.initializer(array)
 
 
 def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -182,13 +182,24 @@ def filled(array: AnyArray, initializer: Callable[[Any], object]) -> AnyArray:
     """An array that an initializer has filled; where it cannot be, a copy filled by the host."""
     home = backend_of(array)
     if home.mutable:
-        initializer(array)
+        _fill(array, initializer)
         return array
     host = host_backend()
     there = host.copy(home.to_host(array))
     with host.default_device():
-        initializer(there)
+        _fill(there, initializer)
     return home.asarray(there, array.dtype, home.device_of(array))
+
+
+def _fill(array: AnyArray, initializer: Callable[[Any], object]) -> None:
+    """Call an initializer, which must not make another array in place of filling this one."""
+    made = initializer(array)
+    if made is not array and hasattr(made, "shape"):
+        name = getattr(initializer, "__name__", None) or type(initializer).__name__
+        raise TypeError(
+            f"{name}: expected an initializer to fill the array that it is given, got one that "
+            "returns another. Write into the array, as by array[...] = values."
+        )
 
 
 def _backend(xp: Any) -> Backend:

@@ -257,6 +257,18 @@ def test_as_initializer():
         as_initializer("LeCunNormal")
 
 
+@pytest.mark.parametrize("name", ["numpy", "strict"])
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_an_initializer_that_makes_an_array_is_refused(name, dtype):
+    """The parameter would be zeros."""
+    with backend.using(name):
+        made = as_initializer(lambda array: np.ones(array.shape), dtype=dtype)
+        with pytest.raises(TypeError, match=r"fill the array .* Write into the array, as by"):
+            generate_array(made, (2,))
+        filled = as_initializer(lambda array: array.__iadd__(1), dtype=dtype)  # the array itself
+        assert backend.to_host(generate_array(filled, (2,))).tolist() == [1, 1]
+
+
 def test_generate_array_finds_the_backend():
     for xp in (np, "numpy", backend.get("numpy"), None):
         assert isinstance(generate_array(initializers.One(), (2,), xp), np.ndarray)
