@@ -31,11 +31,13 @@ class HookTable:
                 f"{self._owner}.add_hook: expected a hook, got the class {hook.__name__}. Make one "
                 f"of it: {hook.__name__}(...)."
             )
-        if timing not in TIMINGS:
-            raise ValueError(
-                f"{self._owner}.add_hook: expected a timing of {', '.join(TIMINGS)}, "
-                f"got {timing!r}.{nearest(str(timing), TIMINGS)}"
-            )
+        stated = getattr(hook, "timing", "pre")
+        for when in (timing, stated):
+            if when not in TIMINGS:
+                raise ValueError(
+                    f"{self._owner}.add_hook: expected a timing of {', '.join(TIMINGS)}, "
+                    f"got {when!r}.{nearest(str(when), TIMINGS)}"
+                )
         name = name or getattr(hook, "name", None) or getattr(hook, "__name__", None)
         if name is None:
             raise HookError(f"{self._owner}.add_hook: {hook!r} has no name. Give it one: name=...")
@@ -44,8 +46,8 @@ class HookTable:
                 f"{self._owner}.add_hook: a hook named {name!r} is here already. "
                 "Remove it first, or give this one another name."
             )
-        stated = getattr(hook, "timing", "pre")
-        self._hooks[name] = (hook, stated if timing == "auto" else timing)
+        when = stated if timing == "auto" else timing
+        self._hooks[name] = (hook, "pre" if when == "auto" else when)
         self._sort()
 
     def remove(self, name: str) -> None:

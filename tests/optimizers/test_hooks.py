@@ -168,8 +168,17 @@ def test_names(level):
         owner.add_hook(hooks.Lasso)
     with pytest.raises(ValueError, match="Did you mean 'post'"):
         owner.add_hook(hooks.Lasso(0.1), timing="psot")
+    with pytest.raises(ValueError, match="got 'psot'.*Did you mean 'post'"):
+        owner.add_hook(Misstated())
     with pytest.raises(HookError, match="has no name"):
         owner.add_hook(Nameless())
+
+
+class Misstated(hooks.Lasso):
+    timing = "psot"
+
+    def __init__(self):
+        super().__init__(0.1)
 
 
 class Nameless:
