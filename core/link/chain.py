@@ -121,9 +121,9 @@ class Chain(Link):
         own = self.__dict__
         return [child for n in self._children if isinstance(child := own[n], Link)]
 
-    def _share_children(self) -> None:
+    def _share_children(self, made: dict[int, Any]) -> None:
         for name, child in self._named_children():
-            clone = self.__dict__[name] = child.copy("share")
+            clone = self.__dict__[name] = child._shared(made)
             clone.name = name
 
 
@@ -221,6 +221,6 @@ class ChainList(Link, MutableSequence[Any]):
     def _child_links(self) -> list[Link]:
         return list(self._children)
 
-    def _share_children(self) -> None:
-        self._children = [child.copy("share") for child in self._children]
+    def _share_children(self, made: dict[int, Any]) -> None:
+        self._children = [child._shared(made) for child in self._children]
         self._number()

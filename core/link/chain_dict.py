@@ -125,7 +125,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
     def _child_links(self) -> list[Link]:
         return list(self._children.values())
 
-    def _share_children(self) -> None:
-        self._children = {key: child.copy("share") for key, child in self._children.items()}
+    def _share_children(self, made: dict[int, Any]) -> None:
+        self._children = {key: child._shared(made) for key, child in self._children.items()}
         for key, child in self._children.items():
             child.name = key

@@ -280,11 +280,12 @@ class Link(RecurrentState, Registering, KnownKeywords):
             mode: `'share'` shares the arrays of parameters, each copy having gradients of its own;
                 `'copy'` copies them; `'init'` fills them anew with their initializers. Of
                 parameters without an array yet, shared copies will all have the one that the first
-                of them gets, others an array of their own.
+                of them gets, others an array of their own. What stands in several places of the
+                link does so in each copy.
         """
         self._check_mode("copy", mode)
         if mode == "share":
-            return self._shared()
+            return self._shared({})
         clone = copy.deepcopy(self)
         clone.name = None
         if mode == "init":
@@ -292,16 +293,24 @@ class Link(RecurrentState, Registering, KnownKeywords):
                 _fill_anew(parameter)
         return clone
 
-    def _shared(self) -> Self:
-        clone = copy.copy(self)
+    def _shared(self, made: dict[int, Any]) -> Self:
+        """The shared copy; `made` has those of the links and parameters so far, by identity."""
+        if id(self) in made:
+            return made[id(self)]  # type: ignore[no-any-return]
+        if made and type(self).copy is not Link.copy:  # a child whose class has its own way
+            made[id(self)] = self.copy("share")
+            return made[id(self)]  # type: ignore[no-any-return]
+        clone = made[id(self)] = copy.copy(self)
         clone.name = None
         for name, mine in self._own_params():
-            parameter = clone.__dict__[name] = copy.copy(mine)
-            parameter.grad = None
-        clone._share_children()
+            if id(mine) not in made:
+                made[id(mine)] = copy.copy(mine)
+                made[id(mine)].grad = None
+            clone.__dict__[name] = made[id(mine)]
+        clone._share_children(made)
         return clone
 
-    def _share_children(self) -> None:
+    def _share_children(self, made: dict[int, Any]) -> None:
         """In a fresh shared copy: give it children of its own, shared copies as well."""
 
     def repeat(self, n_repeat: int, mode: str = "init") -> Sequential:

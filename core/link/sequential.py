@@ -207,12 +207,9 @@ class Sequential(ChainList):
             else:
                 yield _type_name(layer), None
 
-    def _share_children(self) -> None:
-        # A link that stands at several places stays one link in the copy.
-        copies = {id(child): child.copy("share") for child in self._children}
-        self._children = list(copies.values())
-        self._layers = [copies.get(id(layer), layer) for layer in self._layers]
-        self._number()
+    def _share_children(self, made: dict[int, Any]) -> None:
+        super()._share_children(made)
+        self._layers = [made.get(id(layer), layer) for layer in self._layers]
 
 
 def _listed(numbers: list[int]) -> str:

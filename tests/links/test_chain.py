@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
 import core.links as L
 from core.errors import RegistrationError
 from core.testing.memory import load, saved
@@ -183,12 +184,52 @@ def test_a_shallow_copy_has_the_same_parts_in_tables_of_its_own(make):
     assert new in list(other.children()) and new not in list(net.children())
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_clones_keep_sharing_inside(clone):
-    shared = L.Linear(2, 2)
-    model = core.Chain(a=core.Chain(x=shared), b=core.Chain(y=shared))
+@pytest.mark.parametrize(
+    "clone",
+    [
+        copy.deepcopy,
+        lambda x: pickle.loads(pickle.dumps(x)),
+        lambda x: x.copy("share"),
+        lambda x: x.copy("copy"),
+        lambda x: x.copy("init"),
+    ],
+)
+@pytest.mark.parametrize("place", [core.Sequential, core.ChainList, lambda x: core.ChainDict(x=x)])
+def test_clones_keep_sharing_inside(clone, place):
+    shared, tied = L.Linear(2, 2), L.Linear(2, 2)
+    tied.W = shared.W
+    model = core.Chain(a=core.Chain(x=shared), b=place(shared), c=tied)
     duplicate = clone(model)
-    assert duplicate.a.x is duplicate.b.y and duplicate.a.x is not shared
+    assert [duplicate.a.x] == [*duplicate.b.children()] and duplicate.a.x is not shared
+    assert duplicate.c.W is duplicate.a.x.W is not shared.W
+    assert [*dict(duplicate.namedparams())] == [*dict(model.namedparams())]
+
+
+def test_children_are_copied_by_the_copy_of_their_class():
+    class Aliased(core.Chain):
+        def __init__(self):
+            super().__init__(inner=L.Linear(2, 2))
+            self.layers = [self.inner]
+
+        def copy(self, mode="share"):
+            clone = super().copy(mode)
+            clone.layers = [clone.inner]
+            return clone
+
+    duplicate = core.Sequential(Aliased(), Aliased()).copy()
+    assert all(link.layers[0] is link.inner for link in duplicate)
+
+
+def test_gradients_of_a_shared_copy_are_those_of_all_places():
+    model = core.Chain(table=L.EmbedID(5, 3), output=L.Linear(3, 5, nobias=True))
+    model.output.W = model.table.W
+    duplicate = model.copy()
+    for link in (model, duplicate):
+        F.sum(link.output(link.table(np.arange(5)))).backward()
+    expected = model.table.W.grad.copy()
+    model.cleargrads()
+    model.addgrads(duplicate)
+    np.testing.assert_array_equal(model.table.W.grad, expected)
 
 
 def test_chain_list_is_a_list():
