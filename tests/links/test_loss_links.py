@@ -166,6 +166,20 @@ def test_probabilities_of_all_words_add_up_to_one():
     np.testing.assert_allclose(total, 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("word", [-1, -4, 4])
+def test_a_tree_refuses_numbers_that_are_no_words_of_it(word):
+    layer = L.BinaryHierarchicalSoftmax(3, TREE)
+    with pytest.raises(core.errors.OutOfRange, match=rf"t in \[0, 4\), got {word} at \(1,\)"):
+        layer(X[:2].astype("f"), np.array([0, word]))
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 1)])
+def test_a_tree_refuses_words_that_are_not_one_for_each_example(shape):
+    layer = L.BinaryHierarchicalSoftmax(3, TREE)
+    with pytest.raises(core.errors.InvalidType, match=r"t.shape == x.shape\[:1\]"):
+        layer(X[:3].astype("f"), np.zeros(shape, "i"))
+
+
 def depth_of(tree, word, depth=0):
     if not isinstance(tree, tuple):
         return depth if tree == word else None

@@ -13,6 +13,8 @@ from core.arrays import backend
 from core.errors.kinds import checked
 from core.link.initializer import as_initializer
 from core.typing import Array, DType
+from plugins.functions.labels import refuse_outside
+from plugins.functions.refusal import require
 from plugins.initializers.uniform import Uniform
 
 Path = list[tuple[int, float]]
@@ -90,7 +92,9 @@ class BinaryHierarchicalSoftmax(Link):
     def forward(self, x: Array, t: Array) -> Variable:
         """Compute the loss of inputs `x` (n, k) for the words `t` (n,), summed."""
         x, words = as_variable(x), as_array(t)
-        xp = x.xp
+        xp, name, count = x.xp, type(self).__name__, self._nodes.shape[0]
+        require(name, ("t.shape == x.shape[:1]", tuple(words.shape), tuple(x.shape[:1])))
+        refuse_outside(name, x.backend, "t", words, count, "It holds numbers of words.")
         nodes = xp.take(self._nodes, words, axis=0)
         signs = xp.astype(xp.take(self._signs, words, axis=0), x.dtype)
         scores = F.matmul(F.embed_id(nodes, self.W), F.expand_dims(x, 2))[:, :, 0]
