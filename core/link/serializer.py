@@ -54,6 +54,10 @@ class AbstractSerializer(ABC):
         """As a call, for a value that a file may lack: loading then returns `value`."""
         return self(key, value)
 
+    def of_any_shape(self, key: str, value: Any) -> Any:
+        """As a call, for an array whose shape in a file may be another one than it has now."""
+        return self(key, value)
+
     def lacks(self, key: str) -> bool:
         """Whether the file that is loaded has no value or part called `key`."""
         return False

@@ -13,6 +13,7 @@ import numpy as np
 
 from core.errors import CheckpointError
 from core.link.serializer import AbstractSerializer
+from plugins.iterators.order_samplers import ShuffleOrderSampler
 
 Order: TypeAlias = Any  # a host array of integers, or None for the dataset's own order
 Sampler: TypeAlias = Callable[[Any, int], Any]
@@ -104,18 +105,21 @@ def checked_order(order: Any) -> Order:
 
 
 def serialize(
-    position: Position, length: int, ordered: bool, serializer: AbstractSerializer
+    position: Position, length: int, sampler: Sampler | None, serializer: AbstractSerializer
 ) -> Position:
     """Save a position, or load one that fits a dataset of `length` examples.
 
-    There is an order where there is a sampler, as in files of Chainer.
+    There is an order where there is a sampler, as in files of Chainer. One that shuffles gives
+    orders of the whole dataset; those of others may be of any length.
     """
     held = None if position.order is None else position.order.copy()
+    whole = type(sampler) is ShuffleOrderSampler
+    of_order = serializer if whole else serializer.of_any_shape
     found = Position(
         epoch=serializer("epoch", position.epoch),
         used=serializer("current_position", position.used),
         is_new_epoch=serializer("is_new_epoch", position.is_new_epoch),
-        order=serializer("order", held) if ordered else None,
+        order=None if sampler is None else of_order("order", held),
         previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
     )
     held_to = found.pass_length(length)

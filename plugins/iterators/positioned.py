@@ -97,11 +97,10 @@ class PositionedIterator(Iterator):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the position, the order of the running pass, and the sampler's state."""
-        ordered = self.order_sampler is not None
         sampler: Any = self.order_sampler
         if hasattr(sampler, "serialize"):
             sampler.serialize(serializer["order_sampler"])
-        self._position = serialize(self._position, len(self.dataset), ordered, serializer)
+        self._position = serialize(self._position, len(self.dataset), sampler, serializer)
 
 
 def _check_dataset(name: str, dataset: Any) -> None:

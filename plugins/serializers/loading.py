@@ -83,6 +83,12 @@ class EntriesDeserializer(Deserializer):
         """The same as a call for a value that the file may lack."""
         return self(key, value) if self.path + key.lstrip("/") in self.entries else value
 
+    def of_any_shape(self, key: str, value: Any) -> Any:
+        """The stored array, whatever its shape; `value` where there is none to be loaded."""
+        name = self.path + key.lstrip("/")
+        there = name in self.entries and not self.ignores(name)
+        return self(key, None if there else value)
+
     def lacks(self, key: str) -> bool:
         """Whether there is neither a value nor a part of this name."""
         name = self.path + key.strip("/")
@@ -203,6 +209,7 @@ class _Outline(Serializer):
         self.values: dict[str, Any] = {}
         self.optional_parts: set[str] = set()
         self.optional_values: set[str] = set()
+        self.shapeless: set[str] = set()
         self.statements: dict[str, Callable[[str], str]] = {}
         self.cautions: dict[str, None] = {}
         self.path = ""
@@ -219,6 +226,10 @@ class _Outline(Serializer):
 
     def optional_value(self, key: str, value: Any) -> Any:
         self.optional_values.add(self.path + key.lstrip("/"))
+        return self(key, value)
+
+    def of_any_shape(self, key: str, value: Any) -> Any:
+        self.shapeless.add(self.path + key.lstrip("/"))
         return self(key, value)
 
     def __call__(self, key: str, value: Any) -> Any:
@@ -239,7 +250,7 @@ class _Outline(Serializer):
         lacking = tuple(part for part in self.optional_parts if source.lacks(part))
         optional = tuple(self.optional_parts)
         return {
-            name: None if name.startswith(optional) else value
+            name: None if name.startswith(optional) or name in self.shapeless else value
             for name, value in self.values.items()
             if not name.startswith(lacking)
             and not (name in self.optional_values and source.lacks(name))
@@ -261,6 +272,9 @@ class _Restorer(Deserializer):
         if _is_array(present) and _is_array(value) and present is not value:
             return backend.of(value).copyto(value, present)
         return present
+
+    def of_any_shape(self, key: str, value: Any) -> Any:
+        return self.values.get(self.path + key.lstrip("/"), value)
 
 
 def _copied(value: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from core import iterators
 from core.errors import CheckpointError
 from core.link.serializer import Deserializer
-from core.serializers import load_npz, save_npz
+from core.serializers import load_hdf5, load_npz, save_hdf5, save_npz
 
 SOURCES = {
     "RandomState": lambda seed: np.random.RandomState(seed),
@@ -81,3 +81,66 @@ def test_samplers_of_ones_own_may_have_a_state(tmp_path):
     resumed = iterators.SerialIterator(range(5), 3, order_sampler=Turning())
     load_npz(tmp_path / "state", resumed)
     assert [resumed.next() for _ in range(6)] == [whole.next() for _ in range(6)]
+
+
+class Growing:
+    """Passes of two examples, of four, six ..., as in a curriculum."""
+
+    passes = 0
+
+    def __call__(self, order, position):
+        self.passes += 1
+        return np.arange(2 * self.passes)[::-1]
+
+    def serialize(self, serializer):
+        self.passes = int(serializer("passes", self.passes))
+
+
+@pytest.mark.parametrize(("save", "load"), [(save_npz, load_npz), (save_hdf5, load_hdf5)])
+@pytest.mark.parametrize("kind", [iterators.SerialIterator, iterators.MultithreadIterator])
+@pytest.mark.parametrize("stop", range(9))
+def test_passes_of_changing_lengths_are_resumed(save, load, kind, stop, tmp_path):
+    """Only in the first pass they were: a sampler anew has an order of its first length."""
+    whole = kind(range(20), 3, order_sampler=Growing())
+    for _ in range(stop):
+        whole.next()
+    save(tmp_path / "state", whole)
+    resumed = kind(range(20), 3, order_sampler=Growing())
+    load(tmp_path / "state", resumed)
+    assert resumed.epoch_detail == whole.epoch_detail
+    assert [resumed.next() for _ in range(6)] == [whole.next() for _ in range(6)]
+    for each in (whole, resumed):
+        each.finalize()
+
+
+def test_a_load_that_fails_leaves_an_order_of_another_length(tmp_path):
+    class Both:
+        def __init__(self):
+            self.data = iterators.SerialIterator(range(20), 3, order_sampler=Growing())
+            self.fails = False
+
+        def serialize(self, serializer):
+            self.data.serialize(serializer["data"])
+            if self.fails and isinstance(serializer, Deserializer):
+                self.fails = False
+                raise ValueError("not this one")
+
+    saved, other = Both(), Both()
+    for _ in range(5):
+        saved.data.next()
+    save_npz(tmp_path / "state", saved)
+    other.fails = True
+    with pytest.raises(ValueError, match="not this one"):
+        load_npz(tmp_path / "state", other)
+    assert other.data.order_sampler.passes == 1
+    assert [other.data.next() for _ in range(2)] == [[1, 0, 3], [2, 1, 0]]
+
+
+def test_an_order_that_is_not_in_the_dataset_is_refused(tmp_path):
+    large = iterators.SerialIterator(range(20), 3, order_sampler=Growing())
+    for _ in range(5):
+        large.next()
+    save_npz(tmp_path / "state", large)
+    small = iterators.SerialIterator(range(4), 3, order_sampler=Growing())
+    with pytest.raises(CheckpointError, match="not in this dataset of 4 examples"):
+        load_npz(tmp_path / "state", small)
