@@ -103,18 +103,22 @@ class Protocols:
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """The elements for another library, shared unless `copy` or the device asks for a copy."""
+        """The elements for another library, shared unless `copy` or the device asks for a copy.
+
+        What lies backwards is copied, unless `copy` is False.
+        """
         export = self._exported("__dlpack__")
         self._refuse_silent_loss("Variable.__dlpack__")
+        if copy is None and min(getattr(self.array, "strides", ()), default=0) < 0:
+            export = self.backend.copy(self.array).__dlpack__  # at others PyTorch ends the process
         asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         given = {name: value for name, value in asked.items() if value is not None}
         try:
             return export(stream=stream, **given)
         except BufferError as error:
-            name = self.backend.dtype_name(self.dtype)
             raise BufferError(
                 f"Variable.__dlpack__: {error} Expected what DLPack hands out, got an array of "
-                f"{name}; F.from_torch and core.interop.as_torch share bfloat16."
+                f"{self._spec.name}; F.from_torch and core.interop.as_torch share bfloat16."
             ) from None
 
     def __dlpack_device__(self: Any) -> tuple[Any, int]:

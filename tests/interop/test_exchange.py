@@ -52,6 +52,15 @@ def test_dlpack_shares_memory_both_ways():
     assert not np.shares_memory(xp.from_dlpack(array, copy=True).array, array)
 
 
+@pytest.mark.parametrize("index", [np.s_[::-1], np.s_[:, ::-1], np.s_[::-1, ::2], np.s_[:0:-1]])
+def test_dlpack_copies_what_lies_backwards(index):
+    torch = pytest.importorskip("torch")
+    x = Variable(np.arange(6.0).reshape(2, 3), requires_grad=False)[index]
+    assert x.array.strides != x.array.copy().strides
+    assert torch.from_dlpack(x).tolist() == torch.asarray(x).tolist() == x.array.tolist()
+    assert np.shares_memory(np.from_dlpack(x, copy=False), x.array)
+
+
 @pytest.mark.parametrize("make", [lambda a: Variable(a, requires_grad=False), core.Parameter])
 def test_dlpack_takes_the_standards_arguments(make):
     array = np.arange(3.0)
