@@ -66,6 +66,19 @@ class Accumulating(Optimizer):
             self._target().cleargrads()
             self._parts = 0
 
+    def set_loss_scale(self, loss_scale: float | None) -> None:
+        """Multiply the loss's gradient by a fixed number; see `LossScaling`.
+
+        Raises UpdateError where gradients with another scale have been accumulated.
+        """
+        if self._parts and loss_scale != self._loss_scale:
+            raise UpdateError(
+                f"{type(self).__name__}: gradients of {self._parts} parts have been accumulated "
+                f"with the loss scale {self._loss_scale}, which a step divides by. Call update() "
+                "or drop_accumulated() before it is set to another."
+            )
+        super().set_loss_scale(loss_scale)
+
     def _refuse_uncallable(self, what: str, lossfun: Any) -> None:
         if not callable(lossfun):
             raise UpdateError(
@@ -111,7 +124,11 @@ class Accumulating(Optimizer):
             part.optional_value("parts", self._parts)
         if not self._parts:
             return
+        scale = self._loss_scale or 1.0
+        change = scale / float(part.optional_value("loss_scale", scale))
         for path, parameter in self._target().namedparams(include_uninit=False):
             grad = part.optional_value(path, None if loading else parameter.grad)
             if loading:
                 parameter.grad = None if grad is None else parameter.device.send(grad)
+                if grad is not None and change != 1:
+                    parameter.grad *= change

@@ -256,6 +256,35 @@ def test_zeros_are_accumulated_to_where_gradients_are_not_cleared():
     assert (optimizer.target.l1.W.grad == 1).all() and (optimizer.target.l2.W.grad == 0).all()
 
 
+def test_the_loss_scale_does_not_change_between_parts():
+    optimizer = started(optimizers.SGD)
+    optimizer.set_loss_scale(4)
+    run(optimizer, range(2))
+    for change in (lambda: optimizer.set_loss_scale(None), optimizer.loss_scaling):
+        with pytest.raises(UpdateError, match="of 2 parts .* with the loss scale 4"):
+            change()
+    optimizer.set_loss_scale(4)
+    optimizer.drop_accumulated()
+    optimizer.loss_scaling()
+    assert optimizer.loss_scale == 1
+
+
+@given(st.sampled_from([None, 0.25, 4, 64]), st.sampled_from([None, 0.25, 4, 64]))
+def test_a_run_that_resumes_with_another_loss_scale_has_the_same_gradients(
+    tmp_path_factory, before, after
+):
+    optimizer, resumed, plain = (started(optimizers.SGD) for _ in range(3))
+    optimizer.set_loss_scale(before)
+    run(optimizer, range(2))
+    path = tmp_path_factory.mktemp("saved") / "optimizer"
+    save_npz(path, optimizer)
+    resumed.set_loss_scale(after)
+    load_npz(path, resumed)
+    run(resumed, [2])
+    run(plain, range(3))
+    assert_near(resumed, plain)
+
+
 def test_what_accumulate_refuses():
     optimizer = started(optimizers.SGD)
     model = optimizer.target
