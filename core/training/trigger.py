@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from core.training.loop import Loop
@@ -40,3 +40,12 @@ def get_trigger(trigger: TriggerSpec) -> Trigger:
         f"trigger: expected a pair such as (5, 'epoch') or (100, 'iteration'), a function of the "
         f"trainer, or None; got {trigger!r}."
     )
+
+
+def __getattr__(name: str) -> Any:
+    """What existing scripts look for here: `core.training.trigger.IntervalTrigger`."""
+    if name == "IntervalTrigger":
+        from core.training import triggers
+
+        return getattr(triggers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -63,3 +63,12 @@ class Updater(NeedsInit, ABC):
             f"{type(self).__name__}: expected a method serialize(self, serializer), by which "
             "snapshots save and resume; found none."
         )
+
+
+def __getattr__(name: str) -> Any:
+    """What existing scripts look for here: `core.training.updater.StandardUpdater`."""
+    if name in ("ParallelUpdater", "StandardUpdater"):
+        from core.training import updaters
+
+        return getattr(updaters, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

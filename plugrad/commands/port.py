@@ -140,7 +140,7 @@ def place(path: str) -> str:
     for facade in _FACADES:
         if below == facade or below.startswith(facade + "."):
             deeper = f"core.{below}"
-            return deeper if _has_module(deeper) else f"core.{facade}"
+            return deeper if has_module(deeper) else f"core.{facade}"
     return f"core.{below}" if below else "core"
 
 
@@ -168,7 +168,8 @@ def is_collapsed(path: str) -> bool:
     )
 
 
-def _has_module(path: str) -> bool:
+def has_module(path: str) -> bool:
+    """Whether a module is here, at this path or by an old one."""
     try:
         importlib.import_module(path)
     except ImportError:
@@ -179,7 +180,7 @@ def _has_module(path: str) -> bool:
 def has(module: str, name: str) -> bool:
     """Whether a module here has a name, on machines where CUDA can be used."""
     try:
-        return hasattr(importlib.import_module(module), name) or _has_module(f"{module}.{name}")
+        return hasattr(importlib.import_module(module), name) or has_module(f"{module}.{name}")
     except ImportError:
         return False
     except BackendUnavailable:

@@ -257,9 +257,12 @@ class _Port(cst.CSTTransformer):
             return updated
         above, _, last = module.rpartition(".")
         is_class = not port.is_collapsed(module) and port.has(port.place(above), last)
-        gone = place != module.replace("chainer", "core", 1) and not is_class
+        stays = place == module.replace("chainer", "core", 1)
+        gone = not stays and not is_class
         if gone and _dotted(original).count(".") > 1:
             return self._shortened(original, updated, f"{place.partition('.')[2]}.{name}")
+        if stays and whole and port.has_module(place) and not port.has(place, name):
+            self._decide(original, f"{path} is not in plugrad.")
         return updated
 
     def _shortened(self, original: cst.Attribute, updated: cst.Attribute, path: str) -> Any:

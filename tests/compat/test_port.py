@@ -218,6 +218,13 @@ def test_names_that_stand_elsewhere_are_found():
     ]
 
 
+def test_names_that_a_module_lacks_are_listed():
+    text = "import chainer\nchainer.training.updater.{}(1)\nchainer.Variable.made\n"
+    assert not rewritten(text.format("StandardUpdater"))[1]
+    ((line, said),) = rewritten(text.format("Lost"))[1]
+    assert (line, said) == (2, "chainer.training.updater.Lost is not in plugrad.")
+
+
 def test_what_needs_a_gpu_is_ported_without_one():
     text = "from chainer.backends import cuda\nx = cuda.cupy.zeros(3)\ns = cuda.Stream()\n"
     ported, left = rewritten(text)

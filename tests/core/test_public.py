@@ -57,6 +57,21 @@ def test_dir_shows_what_is_for_users(room):
             assert value.__name__.startswith(("core.", "plugins.")), name
 
 
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("updater", ["Updater", "StandardUpdater", "ParallelUpdater"]),
+        ("trigger", ["get_trigger", "IntervalTrigger"]),
+    ],
+)
+def test_modules_of_training_have_the_names_that_chainer_3_had_there(module, names):
+    here = import_module(f"core.training.{module}")
+    for name in names:
+        assert getattr(here, name) is getattr(training, name)
+    with pytest.raises(AttributeError, match=rf"core.training.{module}' has no attribute 'Lost'"):
+        here.Lost  # noqa: B018
+
+
 def test_dir_of_the_core_has_no_inner_modules():
     names = shown("core")
     assert {"Variable", "functions", "links", "training", "config", "grad", "summary"} <= {*names}
