@@ -144,7 +144,7 @@ class Loop(Extended):
         _make_directory(type(self).__name__, self.out)
         self._order = self.extension_order()
         self._started_at = time.perf_counter()
-        stopped = ""
+        stopped, ended_by = "", None
         with Interruption() as self._interruption:
             try:
                 self._initialize()
@@ -152,14 +152,16 @@ class Loop(Extended):
                 if self._is_interrupted():
                     self._interrupt()
                     stopped = getattr(self._interruption.received, "name", "")
-            except Exception as error:
-                self._tell_error(error, show_loop_exception_msg)
-                raise
-            except KeyboardInterrupt:
-                stopped = "KeyboardInterrupt"
+            except BaseException as error:
+                ended_by = error
+                if isinstance(error, Exception):
+                    self._tell_error(error, show_loop_exception_msg)
+                elif isinstance(error, KeyboardInterrupt):
+                    stopped = "KeyboardInterrupt"
                 raise
             finally:
-                self._finalize()
+                self._finalize(ended_by)
+                ended_by = None  # whose traceback holds this frame
                 if stopped:  # told last: by now all that is saved in the background stands
                     self._tell_stopped(stopped)
 
@@ -263,9 +265,11 @@ class Loop(Extended):
             except Exception as another:
                 error.add_note(f"on_error of extension {name!r} raised {another!r} as well.")
 
-    def _finalize(self) -> None:
-        """Finalize everything, even where one raises; the first error is raised at the end."""
-        training_error = sys.exc_info()[1]
+    def _finalize(self, ended_by: BaseException | None) -> None:
+        """Finalize everything, even where one raises; the first error is raised at the end.
+
+        Unless an error has ended the training: that is raised, with notes of the others.
+        """
         self._elapsed_in_all = self.elapsed_time
         failures: list[Exception] = []
         for name, entry in self._order:
@@ -278,11 +282,11 @@ class Loop(Extended):
             self.updater.finalize()
         except Exception as error:
             failures.append(error)
-        if failures and training_error is None:
+        if failures and ended_by is None:
             raise failures[0]
         for failure in failures:
-            if training_error is not None:
-                training_error.add_note(f"Finalizing raised {failure!r} as well.")
+            if ended_by is not None:
+                ended_by.add_note(f"Finalizing raised {failure!r} as well.")
 
     def _where(self) -> str:
         """Rank and machine, in a job of several ranks."""

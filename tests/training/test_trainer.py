@@ -92,6 +92,19 @@ def test_an_error_in_finalize_alone_is_raised(tmp_path):
     assert ("b", "finalize") in calls
 
 
+def test_so_it_is_where_the_program_is_handling_another_error(tmp_path):
+    """As one that trains because there is no file of the model: it was a note of that error."""
+    made, _ = recorded(tmp_path, {"a": 1}, {"a": ["finalize"]})
+    with pytest.raises(ArithmeticError, match="a in finalize") as raised:
+        try:
+            (tmp_path / "model").read_text()
+        except FileNotFoundError as handled:
+            missing = handled
+            made.run()
+    assert raised.value.__context__ is missing
+    assert not hasattr(missing, "__notes__")
+
+
 def test_an_interrupt_finalizes_as_well(tmp_path):
     calls, made = [], trainer(tmp_path)
     made.extend(Recorder(calls, "a"))
