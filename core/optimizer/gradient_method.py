@@ -141,8 +141,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
         frozen or without a gradient is left alone.
 
         Raises:
-            UpdateError: There is no target, the loss is not a scalar, or a gradient does not fit
-                its parameter; no parameter has been changed then.
+            UpdateError: There is no target, the loss is not a scalar, or a gradient or state does
+                not fit its parameter; no parameter has been changed then.
         """
         target = self._target()
         if lossfun is not None:

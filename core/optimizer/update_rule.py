@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from core.arrays.backend import to_backend, to_host
-from core.errors import UnknownName, nearest
+from core.errors import UnknownName, UpdateError, nearest
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
 from core.errors.set_by_init import missing_init
@@ -77,6 +77,7 @@ class UpdateRule(KnownAttributes):
     # it says which attributes it needs, as AdaBoundRule does.
     __slots__ = (
         "__weakref__",
+        "_form",
         "_hooks",
         "_loaded",
         "_master",
@@ -91,6 +92,7 @@ class UpdateRule(KnownAttributes):
     enabled: bool
     _state: dict[str, Any] | None
     _loaded: dict[str, Any]
+    _form: Any  # library, shape and dtype of what the state is known to fit
     _hooks: HookTable
     _use_fp32_update: bool
     _master: Master | None
@@ -110,6 +112,7 @@ class UpdateRule(KnownAttributes):
         self.enabled = True
         self._state = None
         self._loaded = {}
+        self._form = None
         self._hooks = HookTable(type(self).__name__)
         self._use_fp32_update = False
         self._master = None
@@ -214,7 +217,8 @@ class UpdateRule(KnownAttributes):
         """Make one step, unless the rule is disabled or the parameter has no gradient.
 
         Raises:
-            UpdateError: The gradient does not fit the parameter, which then is as it was.
+            UpdateError: The gradient or the state does not fit the parameter, which then is as it
+                was.
         """
         step = Step.of(param, self)
         if step is not None:
@@ -225,25 +229,54 @@ class UpdateRule(KnownAttributes):
         """What a step works on: `param`, or its float32 master as `param` is now."""
         if param.backend.dtype_name(param.dtype) not in _SIXTEEN_BIT:
             return param
-        if self._master is None:
+        if self._master is None or self._master.shape != param.shape:
             self._master = Master(cast(param.backend, param.array, "float32"), param.name)
         self._master.follow(param)
         return self._master
 
     def _prepare(self, work: Parameter) -> None:
         """Make the state where there is none, and bring it to where the parameter is."""
+        spec: Any = work._spec
+        form = spec.type, spec.shape, spec.dtype
         if self._state is None:
             self._state = {}
             self.init_state(work)
+            self._form = None if self._loaded else form
             self._state |= self._loaded
             self._loaded = {}
-        spec: Any = work._spec
         place = spec.device
         for name, value in self._state.items():
             alike = type(value) is spec.type
             here = alike and (place is None or spec.backend.spec_device(value) == place)
             if not here and is_array(value):
                 self._state[name] = to_backend(value, work.device)
+        if self._form != form:
+            self._fit(work)
+            self._form = form
+
+    def _fit(self, work: Parameter) -> None:
+        """Bring the state, of a file or of earlier arrays, to the dtype of `work`.
+
+        Raises UpdateError where it belongs to a parameter of another shape.
+        """
+        new, state = copy.copy(self), self._state or {}
+        new._state, new._loaded = {}, dict(state)
+        new.init_state(work)
+        shape = tuple(work.shape)
+        for name, start in new._state.items():
+            value: Any = state.get(name)
+            if not (is_array(start) and is_array(value)):
+                continue
+            if tuple(start.shape) == shape != tuple(value.shape):
+                raise UpdateError(
+                    f"update {work.name or 'of a parameter'}: expected {name!r} of "
+                    f"{type(self).__name__} in the parameter's shape {shape}, got "
+                    f"{tuple(value.shape)}, from a file or from before the parameter had another "
+                    "shape. Call setup(link) again, which begins without state. Nothing has been "
+                    "updated."
+                )
+            if start.dtype == work.dtype != value.dtype:
+                state[name] = cast(work.backend, value, work.dtype)
 
     def _count(self) -> None:
         _set_t(self, self.t + 1)
@@ -305,6 +338,7 @@ class UpdateRule(KnownAttributes):
         if not isinstance(serializer, Deserializer):
             return
         self._loaded = {name: value for name, value in found.items() if value is not None}
+        self._form = None
         self._state = None  # what the file lacks is made with the next step
         if len(self._loaded) == len(found):
             self._state, self._loaded = found, {}
@@ -325,6 +359,7 @@ class UpdateRule(KnownAttributes):
         """Keep what `held` gives; None lets go of all but the count."""
         found = held or {"t": self.t, "state": None, "loaded": {}, "master": None}
         self.t, self._state, self._loaded = found["t"], found["state"], found["loaded"]
+        self._form = None
         self._master = None if found["master"] is None else Master(found["master"])
 
     def _state_names(self) -> list[str]:

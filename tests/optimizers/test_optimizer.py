@@ -532,6 +532,60 @@ def test_state_follows_the_parameter_to_another_backend():
     np.testing.assert_allclose(core.backend.to_host(model.p0), [1 - 0.5 - 0.95, 2 - 0.5 - 0.95])
 
 
+BUNDLED = [name for name in dir(optimizers) if name[0].isupper()]
+
+
+@pytest.mark.filterwarnings("ignore:.* is 0 in float16")
+@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize(
+    "before, masters, after",
+    [("float16", True, "float32"), ("float32", False, "float64"), ("float64", False, "float32")],
+)
+def test_state_follows_the_dtype_of_what_the_rule_works_on(name, before, masters, after):
+    model = model_of([1.0, 2.0], dtype=before)
+    optimizer = getattr(optimizers, name)().setup(model)
+    with_gradients(model, [1.0, 1.0])
+    optimizer.update()
+    optimizer.use_fp32_update(masters)
+    if not masters:
+        model.p0.array = model.p0.array.astype(after)
+        model.p0.grad = np.ones(2, after)
+    optimizer.update()
+    state = model.p0.update_rule.state
+    arrays = [value for value in state.values() if isinstance(value, np.ndarray)]
+    assert {str(array.dtype) for array in arrays} <= {after}
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize("name", [name for name in BUNDLED if name != "SGD"])
+def test_state_for_another_shape_is_refused_before_anything_moves(name, dtype, loaded):
+    def started(*values):
+        optimizer = getattr(optimizers, name)()
+        optimizer.use_fp32_update()
+        return optimizer.setup(model_of([1.0], [*values], dtype=dtype))
+
+    optimizer = started(2.0, 3.0)
+    with_gradients(optimizer.target, [1.0], [1.0, 1.0])
+    optimizer.update()
+    if loaded:
+        other = started(2.0, 3.0, 4.0)
+        load(other, saved(optimizer))
+        optimizer = other
+    model = optimizer.target
+    model.p1.array = np.array([2.0, 3.0, 4.0], dtype)
+    with_gradients(model, [1.0], [1.0, 1.0, 1.0])
+    before, t = model.p0.array.copy(), optimizer.t
+    with pytest.raises(
+        UpdateError, match=r"update p1: .* shape \(3,\), got \(2,\).* setup\(link\)"
+    ):
+        optimizer.update()
+    np.testing.assert_array_equal(model.p0.array, before)
+    assert optimizer.t == t and model.p0.update_rule.t == model.p1.update_rule.t == 1
+    optimizer.setup(model).update()
+    assert optimizer.t == 1
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_clones(clone):
     optimizer = optimizers.Adam(alpha=0.5).setup(with_gradients(model_of([1.0]), [1.0]))
