@@ -57,6 +57,26 @@ def test_hooks_of_single_parameters(level, place, values, rate, data):
     np.testing.assert_allclose(scaled, factor * (g + rate * p), rtol=1e-6, atol=1e-300)
 
 
+@both
+@places
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
+@pytest.mark.parametrize(
+    "hook",
+    [
+        hooks.WeightDecay(0.5),
+        hooks.Lasso(0.5),
+        hooks.GradientHardClipping(-1, 1),
+        hooks.GradientValueClipping(1),
+        hooks.GradientNoise(0.5),
+        hooks.GradientLARS(weight_decay=0.5),
+    ],
+    ids=lambda hook: hook.name,
+)
+def test_parameters_without_axes_and_without_elements(level, place, shape, hook):
+    grad = hooked(hook, np.full(shape, 2.0), np.full(shape, 0.5), place, level, "float32")
+    assert grad.shape == shape and grad.dtype == "float32"
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("g", [0.0, 1e-6])
 def test_small_gradients_are_scaled_by_rates_that_their_dtype_cannot_hold(dtype, g):

@@ -60,4 +60,5 @@ class GradientLARS(PerParameter):
         rate = xp.where(above, size / xp.where(above, divisor, ones), ones)
         wide = xp.result_type(grad.dtype, param.backend.dtype("float32"))  # 16 bits may not hold it
         scaled = xp.astype(param.grad, wide, copy=False) * xp.astype(rate, wide, copy=False)
+        scaled = xp.asarray(scaled)  # NumPy makes scalars where there are no axes
         param.grad = xp.astype(scaled, grad.dtype, copy=False)
