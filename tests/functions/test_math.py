@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refused_in_three_parts
 
+import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType
@@ -72,6 +75,17 @@ def test_kinks_have_the_stated_derivatives():
     assert slope(F.hard_sigmoid, 2.5) == 0
     with np.errstate(divide="ignore"):
         assert slope(F.sqrt, 0.0) == np.inf
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=5), st.integers(-2, 2))
+def test_derivatives_of_powers_are_those_of_polynomials(exponents, at):
+    x = Variable(np.full(len(exponents), at, "d"))
+    y, expected = x ** np.array(exponents, "d"), [np.eye(5)[n] for n in exponents]
+    for order in range(4):
+        values = [np.polynomial.polynomial.polyval(at, c) for c in expected]
+        np.testing.assert_allclose(y.array, values, err_msg=f"derivative {order}")
+        (y,) = core.grad([y], [x], enable_double_backprop=True)
+        expected = [np.polynomial.polynomial.polyder(c) for c in expected]
 
 
 def test_huge_and_infinite_values():

@@ -115,7 +115,10 @@ class Divide(Elementwise):
 
 
 class Power(Elementwise):
-    """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0."""
+    """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0.
+
+    So is the first at y = 0, for x^0 is 1 everywhere.
+    """
 
     label = "_ ** _"
     inline = True
@@ -126,7 +129,7 @@ class Power(Elementwise):
         return x**y
 
     def gradient_x(self, xp, g, x, y):
-        return g * y * x ** (y - 1.0)
+        return g * y * x ** xp.where((x == 0) & (y == 0), y, y - 1.0)
 
     def gradient_y(self, xp, g, x, out):
         logarithm = xp.log(xp.where(x == 0, xp.ones_like(x), x))
