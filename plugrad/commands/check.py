@@ -15,6 +15,7 @@ from typing import Any
 
 from core import registry
 from core.errors import CoreError
+from core.registry.records import canonical
 from core.registry.wording import failure
 from core.show.report import Report
 from plugrad.commands.doctor import Finding
@@ -58,7 +59,7 @@ def _entry_points(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
     if not named:
         text = '[project.entry-points.plugrad] is missing: NAME = "your_package"'
         yield Finding("entry points", "problem", text)
-    found = {plugin.name: plugin for plugin in registry.installed.plugins()}
+    found = {plugin.name: plugin for plugin in _plugins(project)}
     for name in named:
         plugin = found.get(name)
         if plugin is None:
@@ -70,14 +71,23 @@ def _entry_points(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
             yield Finding("entry points", "ok", f"{name!r} is {plugin.state}")
 
 
+def _plugins(project: dict[str, Any]) -> list[registry.Plugin]:
+    """Those of the distribution: others may have entry points of the same names."""
+    key = canonical(project.get("name", ""))
+    return [plugin for plugin in registry.installed.plugins() if plugin.key == key]
+
+
 def _names(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
     """Whatever is registered can be imported, and is nobody else's."""
-    named = project.get("entry-points", {}).get("plugrad", {})
-    for plugin in registry.installed.plugins():
-        if plugin.name not in named or plugin.state == "failed":
-            continue
+    for plugin in _plugins(project):
         for claim in plugin.claims:
             what = f"{claim.kind}.{claim.name}"
+            for other in registry.catalogue(claim.kind).claims(claim.name):
+                if other.plugin.bundled:
+                    yield Finding("names", "note", f"{what} is hidden by the bundled name")
+                elif other.plugin.key != plugin.key:
+                    text = f"{what} is given by {other.plugin} too: choose another name"
+                    yield Finding("names", "problem", text)
             try:
                 value = claim.resolve()
             except Exception as error:
@@ -102,7 +112,12 @@ def _lint(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
 
 def _types(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
     """Types, as the project's own settings ask for them."""
-    yield _run("types", "mypy", root)
+    settings = [root / name for name in ("mypy.ini", ".mypy.ini", "setup.cfg")]
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    if "mypy" in tomllib.loads(text).get("tool", {}) or any(file.exists() for file in settings):
+        yield _run("types", "mypy", root)
+    else:
+        yield Finding("types", "note", 'not run: say under [tool.mypy] packages = ["your_package"]')
 
 
 def _run(name: str, module: str, root: Path, *arguments: str) -> Finding:

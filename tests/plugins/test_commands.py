@@ -12,6 +12,7 @@ import pytest
 import core
 from core import registry
 from core.errors import PluginError
+from plugrad.commands import check as check_module
 from plugrad.commands import doctor as doctor_module
 from plugrad.commands import listing
 from plugrad.commands.editable import stale_installs
@@ -288,6 +289,39 @@ def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -m core info | true"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
     assert "Error" not in done.stderr
+
+
+class TestCheck:
+    """What an author is told before a plugin is published."""
+
+    PROJECT = tomllib.loads(
+        '[project]\nname = "B_dist"\n[project.entry-points.plugrad]\nsame = "b_dist.hooks"\n'
+    )["project"]
+
+    def test_names_are_those_of_the_distribution_and_nobody_else_s(self, make, pretend):
+        entries = [
+            make.entry("plugrad", make.module(functions={"relu": f})),
+            make.entry("a-dist", make.module(functions={"mine": f, "twice": f}), name="same"),
+            make.entry("b-dist", make.module(functions={"relu": f, "twice": f}), name="same"),
+        ]
+        pretend(make.environment(entries))
+        found = list(check_module._names(ROOT, self.PROJECT))
+        assert [(each.state, each.text) for each in found] == [
+            ("note", "functions.relu is hidden by the bundled name"),
+            ("ok", "functions.relu"),
+            ("problem", "functions.twice is given by a-dist 1.0 too: choose another name"),
+            ("ok", "functions.twice"),
+        ]
+
+    def test_the_entry_point_of_another_is_none_of_it(self, make, pretend):
+        pretend(make.environment([make.entry("a-dist", make.module(links={}), name="same")]))
+        (found,) = check_module._entry_points(ROOT, self.PROJECT)
+        assert found.text.startswith("'same' is not installed here")
+
+    def test_types_are_checked_where_something_says_which(self, tmp_path):
+        (tmp_path / "pyproject.toml").write_text("[project]\n")
+        (found,) = check_module._types(tmp_path, self.PROJECT)
+        assert (found.state, found.text[:8]) == ("note", "not run:")
 
 
 class TestShadows:
