@@ -1,6 +1,7 @@
 """TensorBoard, Optuna, and the record of what a result was made with."""
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -236,6 +237,25 @@ def test_a_record_says_that_a_signal_ended_the_training(tmp_path):
         made.run()
     (record,) = json.loads((tmp_path / "run.json").read_text())
     assert (record["error"], record["iteration"]) == ("interrupted by a signal", 1)
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_a_record_says_what_else_ended_the_training(tmp_path, error):
+    """After a second Ctrl-C, or sys.exit(), it looked as if the training had come to its end."""
+
+    def end(trainer):
+        if error is not None:
+            raise error
+
+    made = trainer(tmp_path, extensions.RunRecord())
+    made.extend(end, trigger=(2, "iteration"))
+    with contextlib.suppress(BaseException):
+        try:
+            raise KeyError("a thing of the program's own")
+        except KeyError:
+            made.run()
+    (record,) = json.loads((tmp_path / "run.json").read_text())
+    assert record["error"] == (None if error is None else repr(error))
 
 
 def test_a_file_that_is_no_record_is_replaced_with_a_warning(tmp_path):

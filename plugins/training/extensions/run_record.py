@@ -46,10 +46,12 @@ class RunRecord(Extension):
         self._records: list[dict[str, Any]] = []
         self._trainer: Any = None
         self._error: str | None = None
+        self._handled: BaseException | None = None
 
     def initialize(self, trainer: Loop) -> None:
         """Write the record of this start, after those of earlier ones."""
         self._trainer = trainer
+        self._handled = sys.exc_info()[1]  # which has nothing to do with this training
         self._path = Path(trainer.out) / self._filename
         record = {
             "started": _now(),
@@ -81,6 +83,9 @@ class RunRecord(Extension):
         if self._trainer is None:
             return
         record, trainer = self._records[-1], self._trainer
+        ending, handled, self._handled = sys.exc_info()[1], self._handled, None
+        if self._error is None and ending is not None and ending is not handled:
+            self._error = repr(ending)  # a second Ctrl-C, or sys.exit(): not told by `on_error`
         record["ended"] = _now()
         for name, now in environment.optimizers(trainer).items():
             record["optimizers"][name]["parameters"] = now["parameters"]  # all have a shape by now
