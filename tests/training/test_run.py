@@ -101,13 +101,13 @@ def test_several_optimizers_report_under_their_names(tmp_path):
     models = {"gen": small.Model(), "dis": small.Model()}
     sgds = {name: optimizers.SGD().setup(model) for name, model in models.items()}
     iterator = iterators.SerialIterator(small.data(), 8)
-    made = training.Run(iterator, sgds, (2, "iteration"), tmp_path, [extensions.LogReport()])
+    made = training.Run(iterator, sgds, (2, "epoch"), tmp_path, [extensions.LogReport()])
     made.extend(extensions.snapshot(), trigger=(1, "iteration"))
     with made:
         for batch in made:
             for name, model in models.items():
                 sgds[name].update(model, *concat_examples(batch))
-    assert made.observation.keys() == {"gen/loss", "dis/loss"}
+    assert made.observation.keys() == {"gen/loss", "dis/loss"} and made.updater.epoch == 2
     with np.load(tmp_path / "snapshot_iter_2") as file:
         assert "updater/model:gen/l1/W" in file.files
 

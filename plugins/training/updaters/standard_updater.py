@@ -33,8 +33,8 @@ class StandardUpdater(Updater):
     belongs to the update and is freed while backward goes.
 
     `device`, where given, is where the batches and all targets are moved. `loss_scale` multiplies
-    the loss for 16-bit training, and the optimizer divides the gradients again. The main optimizer
-    is notified when the main iterator begins a new pass (`auto_new_epoch`).
+    the loss for 16-bit training, and the optimizer divides the gradients again. The main optimizer,
+    if there is one, is notified when the main iterator begins a new pass (`auto_new_epoch`).
 
     With `accumulate` an update takes so many batches, and makes one step by the mean of their
     gradients, weighted by the examples: that of one batch of all, if the loss is a mean over its
@@ -191,8 +191,8 @@ class StandardUpdater(Updater):
         self.iteration += 1
 
     def count_epoch(self) -> None:
-        """Tell the main optimizer, where the last batch completed a pass of the main iterator."""
-        if self.auto_new_epoch and self.is_new_epoch:
+        """Tell the main optimizer, if any, where the last batch completed a pass over the data."""
+        if self.auto_new_epoch and self.is_new_epoch and "main" in self.get_all_optimizers():
             self.get_optimizer("main").new_epoch(auto=True)
 
     def update_core(self) -> None:
