@@ -212,6 +212,14 @@ class TracedArray(Operators):
         """Another array of the same elements."""
         return apply(Call("method", "copy"), (self,), {"order": order})
 
+    def fill(self, value: Any) -> None:
+        """Let all elements be a number."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, **how: Any) -> None:
+        """Put the elements along an axis in order, in place."""
+        self[...] = self._tape.xp.sort(self, axis=axis, **how)
+
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         """Elements of another dtype."""
         if not copy and host().dtype(dtype) == self.dtype:

@@ -65,7 +65,8 @@ def _recorded(call: Call) -> Callable[..., Any]:
 _BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift"
 _METHODS = (
     "sum prod max min mean std var any all argmax argmin clip round dot repeat take cumsum conj "
-    "transpose swapaxes squeeze reshape ravel flatten"
+    "transpose swapaxes squeeze reshape ravel flatten argsort searchsorted cumprod diagonal trace "
+    "conjugate nonzero compress"
 )
 for _name in _BINARY.split():
     _plain, _call = _name.rstrip("_"), Call("operator", _name)

@@ -348,6 +348,30 @@ def test_constants_of_another_dtype_stand_beside_variables_as_they_do_in_eager(n
         assert y.array.tolist() == of_one.array[0].tolist() == expected.array.tolist()
 
 
+METHODS = {
+    "argsort": lambda x: x.argsort(0),
+    "searchsorted": lambda x: x[0].searchsorted(x[1]),
+    "cumprod": lambda x: x.cumprod(axis=1),
+    "diagonal": lambda x: x.diagonal(1) + x.trace(),
+    "conjugate": lambda x: x.conjugate(),
+    "fill": lambda x: [y := x * 1, y[0].fill(3)][0],
+    "sort": lambda x: [y := x * 1, y[:, ::2].sort(axis=0)][0],
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_numpys_rarer_methods(name):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    for found in (core.trace(METHODS[name], x)(x), core.vmap(METHODS[name])(x[None])[0]):
+        assert found.tolist() == METHODS[name](x).tolist()
+
+
+@pytest.mark.parametrize("function", [lambda x: x.nonzero(), lambda x: x.compress(x[0] > 0)])
+def test_methods_whose_results_depend_on_values_are_refused(function):
+    with pytest.raises(TraceError, match="depends on the values"):
+        core.trace(function, np.ones((2, 2)))
+
+
 def test_tracing_leaves_no_backend_by_name():
     core.trace(lambda x: x, np.ones(1))
     assert "tracing" not in core.backend.names()
