@@ -56,7 +56,8 @@ def function_of(
     """
     signature = _signature(operation, by_name)
     template = _template(operation, name, signature, sys._getframe(1).f_globals)
-    template.__doc__ = _text(operation, doc or operation.__doc__ or "")
+    text = doc or operation.__doc__
+    template.__doc__ = text and _text(operation, text)  # `python -OO` has none
     removed = Removed(had, cures or {}, renamed or {})
     called = written(
         template,

@@ -93,7 +93,7 @@ class Family(Generic[P, R]):
         named = code.__code__.replace(co_name=name, co_qualname=name)
         own: Any = FunctionType(named, code.__globals__, name, code.__defaults__)
         own.__annotations__ = dict(code.__annotations__)
-        own.__doc__ = described(code.__doc__, rank, ndim or EXAMPLE, fixed)
+        own.__doc__ = described(code.__doc__ or "", rank, ndim or EXAMPLE, fixed)
         own.template = code
         made: Callable[P, R] = narrowed(own, by_name, rank=Rank(name, ndim), **fixed)
         return made

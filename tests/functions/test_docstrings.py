@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -22,3 +24,15 @@ def test_a_docstring_is_complete(name):
     described = text[text.index("Args:") : text.index("Returns:")]
     for parameter in inspect.signature(function).parameters:
         assert re.search(rf"^ +(\w+, )*\**{parameter}(, \w+)*:", described, re.MULTILINE), parameter
+
+
+def test_all_names_are_found_without_docstrings():
+    """As with `python -OO`, which has none to make others of."""
+    code = (
+        "from core import registry\n"
+        "for kind in registry.KINDS:\n"
+        "    for name in registry.catalogue(kind).names():\n"
+        "        registry.catalogue(kind).get(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
