@@ -281,11 +281,16 @@ class Link(RecurrentState, Registering, KnownKeywords):
                 `'copy'` copies them; `'init'` fills them anew with their initializers. Of
                 parameters without an array yet, shared copies will all have the one that the first
                 of them gets, others an array of their own. What stands in several places of the
-                link does so in each copy.
+                link does so in each copy, and so it does in attributes, lists, tuples and dicts.
         """
         self._check_mode("copy", mode)
         if mode == "share":
-            return self._shared({})
+            made: dict[int, Any] = {}
+            shared = self._shared(made)
+            for each in [*made.values()]:
+                if isinstance(each, Link):
+                    each.__dict__.update({k: _copied(v, made) for k, v in vars(each).items()})
+            return shared
         clone = copy.deepcopy(self)
         clone.name = None
         if mode == "init":
@@ -450,6 +455,21 @@ def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple | None):
         return value
     return value, None
+
+
+def _copied(value: Any, made: dict[int, Any]) -> Any:
+    """What an attribute of a copy holds: of what has been copied as well, by identity, the copy."""
+    if id(value) in made:
+        return made[id(value)]
+    if type(value) not in (list, tuple, dict):
+        return value
+    made[id(value)] = value  # where it contains itself
+    parts = list(value.values()) if isinstance(value, dict) else value
+    found = [_copied(part, made) for part in parts]
+    if any(new is not old for new, old in zip(found, parts, strict=True)):
+        keyed = isinstance(value, dict)
+        made[id(value)] = dict(zip(value, found, strict=True)) if keyed else type(value)(found)
+    return made[id(value)]
 
 
 def _fill_anew(parameter: Parameter) -> None:

@@ -205,19 +205,50 @@ def test_clones_keep_sharing_inside(clone, place):
     assert [*dict(duplicate.namedparams())] == [*dict(model.namedparams())]
 
 
+class Aliased(core.Chain):
+    """A chain that applies its children by attributes of its own."""
+
+    def __init__(self):
+        super().__init__(a=L.Linear(2, 2), b=core.ChainList(L.Linear(2, 2)))
+        self.layers = [self.a, self.b[0]]
+        self.layers.append(self.layers)
+        self.named = {"a": self.a, "deep": ([self.b[0]],)}
+        self.weights = (self.a.W,)
+        self.last = self.b
+        self.data = [1, 2]
+        self.a.above = self
+        self.other = L.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layers[1](self.layers[0](x))
+
+
+@pytest.mark.parametrize("mode", ["share", "copy", "init"])
+def test_attributes_of_copies_hold_what_is_theirs(mode):
+    model = Aliased()
+    duplicate = model.copy(mode)
+    assert duplicate.layers[:2] == [duplicate.a, duplicate.b[0]] != model.layers[:2]
+    assert duplicate.named == {"a": duplicate.a, "deep": ([duplicate.b[0]],)}
+    assert duplicate.weights[0] is duplicate.a.W is not model.a.W
+    assert duplicate.last is duplicate.b and duplicate.a.above is duplicate
+    assert (duplicate.data is model.data) == (duplicate.other is model.other) == (mode == "share")
+    assert model.layers[0] is model.a and model.copy().a.copy().above is not model
+    F.sum(duplicate(np.ones((1, 2), "f"))).backward()
+    assert all(parameter.grad is None for parameter in model.params())
+    assert all(parameter.grad is not None for parameter in duplicate.params())
+
+
 def test_children_are_copied_by_the_copy_of_their_class():
-    class Aliased(core.Chain):
-        def __init__(self):
-            super().__init__(inner=L.Linear(2, 2))
-            self.layers = [self.inner]
+    class Counted(core.Chain):
+        copies = 0
 
         def copy(self, mode="share"):
             clone = super().copy(mode)
-            clone.layers = [clone.inner]
+            clone.copies += 1
             return clone
 
-    duplicate = core.Sequential(Aliased(), Aliased()).copy()
-    assert all(link.layers[0] is link.inner for link in duplicate)
+    duplicate = core.Sequential(Counted(), core.Chain(inner=Counted())).copy().copy()
+    assert duplicate[0].copies == duplicate[1].inner.copies == 2
 
 
 def test_gradients_of_a_shared_copy_are_those_of_all_places():
