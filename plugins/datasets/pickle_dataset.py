@@ -85,6 +85,13 @@ def _starts(file: Any) -> list[int]:
                 f"{place} of {end}: {error}.{instead(file, PICKLE)} "
                 "It may not have been closed when it was written."
             ) from error
+        except Exception as error:  # of the classes that it names, or of bytes that are others
+            error.add_note(
+                f"PickleDataset: raised by object {len(starts)} of {getattr(file, 'name', file)}, "
+                f"which begins at byte {place} of {end}. Either the file is damaged, or this "
+                "program lacks what it was written with."
+            )
+            raise
         starts.append(place)
         place = file.tell()
     return starts

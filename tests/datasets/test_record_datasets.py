@@ -152,6 +152,20 @@ def test_any_protocol_and_any_file(protocol):
     assert len(D.PickleDataset(io.BytesIO())) == 0
 
 
+def test_an_object_that_cannot_be_made_is_named(tmp_path):
+    """Of a class that is no longer there, or of bytes that are others."""
+    path = tmp_path / "examples.pkl"
+    with D.open_pickle_dataset_writer(path, protocol=0) as writer:
+        writer.write(1)
+        writer.write(LINES)
+        writer.write(io.BytesIO)
+    path.write_bytes(path.read_bytes().replace(b"BytesIO", b"BytesXX"))
+    with pytest.raises(AttributeError, match="BytesXX") as raised:
+        D.open_pickle_dataset(path)
+    (note,) = raised.value.__notes__
+    assert "object 2 of" in note and str(path) in note
+
+
 def test_a_file_that_breaks_off_is_named(pickles):
     content = pickles.read_bytes()
     whole = [0]
