@@ -31,8 +31,8 @@ def describe(f: GraphNode) -> str:
 
 def has_nan(array: Any) -> bool:
     """Whether a floating array holds a NaN; waits for the device."""
-    if array is None:
-        return False
+    if array is None or not array.shape:  # a library's scalar is no array of a backend
+        return array is not None and bool(array != array)
     backend = BACKENDS[type(array)]
     if backend.kind(array.dtype) not in "fc" or 0 in array.shape:
         return False

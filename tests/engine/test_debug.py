@@ -94,3 +94,15 @@ def test_debug_mode_changes_no_numbers():
     np.testing.assert_array_equal(y.array, z.array)
     np.testing.assert_array_equal(x.grad, plain[0])
     np.testing.assert_array_equal(w.grad, plain[1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("graph", [False, True])
+def test_gradients_without_axes_are_looked_at_as_well(debug, dtype, graph):
+    x = Variable(np.array([0.5, 1.5], dtype))
+    (g,) = core.grad([tanh(total(x)) * total(x)], [x], enable_double_backprop=graph)
+    np.testing.assert_allclose(g.array, np.tanh(2) + 2 / np.cosh(2) ** 2, rtol=1e-2)
+    x = Variable(np.zeros((), dtype))
+    y = SquareRoot.call(x) * 0
+    with pytest.raises(GraphError, match="NaN is detected on"):
+        core.grad([y], [x], enable_double_backprop=graph)
