@@ -51,6 +51,24 @@ def test_a_module_as_a_function():
         np.testing.assert_allclose(mine, parameter.grad, rtol=1e-10)
 
 
+@pytest.mark.parametrize("wrapped", [False, True], ids=["array", "Variable"])
+def test_parameters_get_gradients_whatever_the_inputs_need(wrapped):
+    """As of data in the first layer, and of numbers of words."""
+    table = torch.nn.Embedding(4, 3).double()
+    i = np.array([1, 3, 1])
+    head = core.Variable(RNG.normal(size=3))
+    F.sum(F.from_torch(table)(core.Variable(i) if wrapped else i) * head).backward()
+    np.testing.assert_array_equal(table.weight.grad, np.outer([0, 2, 0, 1], head.array))
+    x = np.ones((2, 3))
+    net = torch.nn.Linear(3, 2).double()
+    F.sum(F.from_torch(net)(core.Variable(x, requires_grad=False) if wrapped else x)).backward()
+    np.testing.assert_array_equal(net.weight.grad, np.full((2, 3), 2))
+    assert not F.from_torch(net.requires_grad_(False))(x).requires_grad
+    assert not F.from_torch(torch.sin)(x).requires_grad
+    with core.no_backprop_mode():
+        assert F.from_torch(table)(i).creator is None
+
+
 def test_a_function_of_several_tensors():
     function = F.from_torch(lambda x, i: (x[i], x.sum()))
     x, i = core.Variable(RNG.normal(size=4)[::-1]), np.array([2, 0, 2])

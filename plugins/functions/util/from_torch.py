@@ -18,20 +18,32 @@ class FromTorch(Function):
     def __init__(self, function: Callable[..., Any]) -> None:
         self._torch = need("torch", "torch", "functions.from_torch")
         self._function = function
-        self._needs: tuple[bool, ...] = ()
+        self._results: tuple[Any, ...] = ()
 
     def needing(self, inputs: tuple[Variable, ...]) -> Any:
-        """Apply to Variables; gradients are kept for those that need one."""
-        self._needs = tuple([x.requires_grad for x in inputs])
-        return self(*inputs)
+        """Apply to Variables; gradients are kept for those that need one, and for the function's.
+
+        Where a parameter of the function alone needs one, the call has an input more, of no
+        elements, without which there would be no way back to it.
+        """
+        needs = [x.requires_grad for x in inputs]
+        self._results = self._computed([x.array for x in inputs], needs)
+        if any(needs) or not any(y.requires_grad for y in self._made):
+            return self(*inputs)
+        with inputs[0].device as place:
+            none = place.backend.xp.zeros(0, dtype=place.backend.dtype("float32"))
+            return self(*inputs, Variable(none))
 
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        results, self._results = self._results, ()
+        return results
+
+    def _computed(self, inputs: list[Any], needs: list[bool]) -> tuple[Any, ...]:
         torch, owner = self._torch, backend.of(inputs[0])
         with torch.enable_grad():
-            self._leaves = [
-                tensor_of(torch, owner, x).requires_grad_(needs)
-                for x, needs in zip(inputs, self._needs, strict=True)
-            ]
+            self._leaves = [tensor_of(torch, owner, x) for x in inputs]
+            for leaf, needed in zip(self._leaves, needs, strict=True):
+                leaf.requires_grad_(needed and (leaf.is_floating_point() or leaf.is_complex()))
             made = self._function(*self._leaves)
         self._several = isinstance(made, (tuple, list))
         self._made = tuple(made) if self._several else (made,)
@@ -54,12 +66,11 @@ class FromTorch(Function):
             leaf.grad = None
         if pairs:
             torch.autograd.backward([y for y, _ in pairs], [g for _, g in pairs], retain_graph=True)
-        return tuple(
-            [
-                None if leaf.grad is None else array_of(torch, owner, leaf.grad)
-                for leaf in self._leaves
-            ]
-        )
+        found = [
+            None if leaf.grad is None else array_of(torch, owner, leaf.grad)
+            for leaf in self._leaves
+        ]
+        return (*found, *[None] * (len(inputs) - len(found)))
 
 
 def from_torch(function: Callable[..., Any]) -> Callable[..., Any]:
