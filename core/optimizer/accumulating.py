@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -48,14 +49,15 @@ class Accumulating(Optimizer):
 
         Raises:
             UpdateError: There is no target, or the loss is not a scalar Variable.
-            ValueError: The share is not positive.
+            ValueError: The share is not positive, or infinite.
         """
         target = self._target()
         self._refuse_uncallable("accumulate", lossfun)
         share = as_number(type(self).__name__, "the share", share)
-        if not share > 0:
+        if not 0 < share < math.inf:
             raise ValueError(
-                f"{type(self).__name__}.accumulate: expected a positive share, got {share!r}."
+                f"{type(self).__name__}.accumulate: expected a positive share that is finite, got "
+                f"{share!r}."
             )
         self._backward(target, lossfun(*args, **kwds), share)
         self._parts += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from core.errors.keywords import answering
@@ -26,8 +27,11 @@ class LossScaling:
         """
         if loss_scale is not None:
             loss_scale = as_number(type(self).__name__, "the loss scale", loss_scale)
-            if not loss_scale > 0:
-                raise ValueError(f"set_loss_scale: expected a positive number, got {loss_scale!r}.")
+            if not 0 < loss_scale < math.inf:
+                raise ValueError(
+                    "set_loss_scale: expected a positive number, which is finite, got "
+                    f"{loss_scale!r}."
+                )
         self._loss_scale = loss_scale
         self._scale_interval = None
 

@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.errors.kinds import checked
 from core.initializers import Constant
+from core.typing import NotNegative, Positive
 from plugins.link_hooks.weight_hook import WeightHook
 
 _SIXTEEN_BIT = ("float16", "bfloat16")
@@ -51,9 +52,9 @@ class SpectralNormalization(WeightHook):
     def __init__(
         self,
         n_power_iteration: int = 1,
-        eps: float = 1e-6,
+        eps: NotNegative = 1e-6,
         use_gamma: bool = False,
-        factor: float | None = None,
+        factor: Positive | None = None,
         weight_name: str = "W",
         name: str | None = None,
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Link, Variable
 from core import functions as F
 from core.errors.kinds import checked
+from core.typing import NotNegative
 from plugins.link_hooks.weight_hook import WeightHook
 
 
@@ -37,7 +38,7 @@ class WeightStandardization(WeightHook):
 
     @checked
     def __init__(
-        self, *, eps: float = 1e-5, weight_name: str = "W", name: str | None = None
+        self, *, eps: NotNegative = 1e-5, weight_name: str = "W", name: str | None = None
     ) -> None:
         super().__init__(weight_name, name)
         self.eps = eps

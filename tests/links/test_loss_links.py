@@ -121,6 +121,8 @@ def test_negative_samples_follow_a_power_of_the_counts():
 
 def test_negative_sampling_in_a_dtype():
     assert L.NegativeSampling(1, [1, 1], 1, dtype="float16").W.dtype == "float16"
+    with pytest.raises(ValueError, match="NegativeSampling: expected counts of 0 or more, got -2"):
+        L.NegativeSampling(1, [1, -2], 1)
     assert L.BinaryHierarchicalSoftmax(1, (0, 1), dtype="float16").W.dtype == "float16"
 
 

@@ -10,7 +10,17 @@ import core.links as L
 from core.errors import InvalidSetting
 from core.errors.kinds import kind_of
 
-RANGED = {"stride", "dilate", "groups", "ratio", "c_ratio", "h_ratio", "dropout", "n_layers"}
+RANGED = {
+    "stride",
+    "dilate",
+    "groups",
+    "ratio",
+    "c_ratio",
+    "h_ratio",
+    "dropout",
+    "n_layers",
+    "sample_size",
+}
 PRETRAINED = ("ResNetLayers", "VGGLayers")  # which name the numbers of layers that there are
 X = np.ones((2, 3), "f")
 SAMPLES = (2, 0.5, True, "a", (1, 1))
@@ -71,6 +81,9 @@ def test_what_no_call_could_use_is_refused_by_the_constructor(made, name):
         lambda: L.LayerNormalization(3, eps=-1),
         lambda: L.GroupNormalization(1, 3, eps=float("nan")),
         lambda: L.RMSNormalization(3, eps=-1),
+        lambda: core.link_hooks.SpectralNormalization(eps=-1),
+        lambda: core.link_hooks.SpectralNormalization(factor=0),
+        lambda: core.link_hooks.WeightStandardization(eps=-1),
         lambda: core.functions.layer_normalization(X, X[0], X[0], eps=-1),
         lambda: core.functions.huber_loss(X, X, delta=-1),
         lambda: core.functions.local_response_normalization(X, n=0),

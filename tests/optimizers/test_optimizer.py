@@ -663,8 +663,9 @@ def test_a_loss_scale_is_divided_out(wide):
         return model.p0.array
 
     np.testing.assert_array_equal(train(1024.0), train(None))
-    with pytest.raises(ValueError, match="expected a positive number"):
-        train(-1)
+    for wrong in (-1, np.inf):
+        with pytest.raises(ValueError, match="expected a positive number"):
+            train(wrong)
 
 
 def test_dynamic_loss_scaling_skips_steps_that_overflow():

@@ -288,8 +288,8 @@ def test_a_run_that_resumes_with_another_loss_scale_has_the_same_gradients(
 def test_what_accumulate_refuses():
     optimizer = started(optimizers.SGD)
     model = optimizer.target
-    for share in (0, -0.5):
-        with pytest.raises(ValueError, match=r"SGD.accumulate: expected a positive share, got"):
+    for share in (0, -0.5, math.inf):
+        with pytest.raises(ValueError, match=r"SGD.accumulate: expected a positive share .*, got"):
             optimizer.accumulate(share, model, DATA)
     with pytest.raises(ValueError, match="expected a number for the share, got nan"):
         optimizer.accumulate(math.nan, model, DATA)

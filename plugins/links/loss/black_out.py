@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import Array, Count
 from plugins.links import arguments
 from plugins.links.loss.sampled import Sampled
 
@@ -35,7 +35,7 @@ class BlackOut(Sampled):
     """
 
     @checked
-    def __init__(self, in_size: int, counts: Sequence[float], sample_size: int) -> None:
+    def __init__(self, in_size: int, counts: Sequence[float], sample_size: Count) -> None:
         weights = [float(count) for count in counts]
         super().__init__(in_size, weights, sample_size, arguments.weight(None))
 

@@ -9,7 +9,7 @@ from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import as_initializer
-from core.typing import Array, BackendArray, DType
+from core.typing import Array, BackendArray, Count, DType
 from plugins.links.loss.sampled import Sampled
 
 
@@ -42,10 +42,14 @@ class NegativeSampling(Sampled):
         self,
         in_size: int,
         counts: Sequence[float],
-        sample_size: int,
+        sample_size: Count,
         power: float = 0.75,
         dtype: DType = None,
     ) -> None:
+        if any(count < 0 for count in counts):
+            raise ValueError(
+                f"links.NegativeSampling: expected counts of 0 or more, got {min(counts)}."
+            )
         weights = [float(count) ** power for count in counts]
         super().__init__(in_size, weights, sample_size, as_initializer(0, dtype=dtype))
 
