@@ -372,5 +372,5 @@ def test_rows_are_standardized(shape, eps):
 
 @pytest.mark.parametrize("hook", ["SpectralNormalization", "WeightStandardization"])
 def test_settings_of_a_wrong_kind_are_refused_when_it_is_made(hook):
-    with pytest.raises(InvalidSetting, match=f"{hook}: expected eps to be a number, got str 'x'"):
+    with pytest.raises(InvalidSetting, match=f"{hook}: expected eps to be .* got str 'x'"):
         getattr(link_hooks, hook)(eps="x")
