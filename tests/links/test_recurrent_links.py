@@ -194,6 +194,17 @@ def test_sequences_may_end_but_none_may_join():
         layer(x)
 
 
+@pytest.mark.parametrize("bias", [0, 0.5])
+def test_a_gru_without_a_state_leaves_out_the_biases_of_U(bias):
+    cell = L.StatelessGRU(3, 2, bias_init=bias)
+    x = X.astype("f")
+    zeros = cell(np.zeros((4, 2), "f"), x).array
+    assert np.allclose(cell(None, x).array, zeros) == (bias == 0)
+    for U in (cell.U_r, cell.U_z, cell.U):
+        U.b.array[...] = 0
+    np.testing.assert_allclose(cell(None, x).array, cell(zeros * 0, x).array, rtol=1e-6)
+
+
 def test_gru_is_told_from_the_stateless_one():
     with pytest.raises(TypeError, match="links.GRU: .*take links.StatelessGRU"):
         L.GRU(3, 2)(H, X)

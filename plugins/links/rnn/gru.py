@@ -72,7 +72,8 @@ class StatelessGRU(_GRU):
         inner_init: The same of U_r, U_z and U.
         bias_init: The same of the biases, of which W and U have one each; 0 by default.
 
-    Shapes: h (n, u) or None for zeros, x (n, in_size); gives the new h (n, u).
+    Shapes: h (n, u) or None, x (n, in_size); gives the new h (n, u). None, for the start of a
+    sequence, leaves out the terms with the U and their biases, which zeros leave in.
 
     Source: Cho et al. 2014 (arXiv:1406.1078), equations 5 to 8.
 
@@ -92,7 +93,7 @@ class StatefulGRU(_GRU, Stateful):
     r"""A layer of gated recurrent units that keeps its state from call to call.
 
     The formulas are those of `StatelessGRU`. The state is in the attribute `h`, None before the
-    first input.
+    first input, where the terms with the U and their biases are left out.
 
     Args:
         in_size: Elements of each input; None, or left out (`StatefulGRU(out_size)`), takes it from
