@@ -54,6 +54,12 @@ class Sequential(ChainList):
                 raise TypeError(
                     f"Sequential: expected links and callables, got {type(layer).__name__}."
                 )
+            if isinstance(layer, type) and issubclass(layer, Link):
+                name = layer.__name__
+                raise TypeError(
+                    f"Sequential: expected links and callables, got the class {name}. Make one of "
+                    f"it: {name}(...)."
+                )
         # One link may stand at several places: it is one child, whose parameters are shared.
         self._install(self._numbered(layers, lambda layer: isinstance(layer, Link)))
         self._layers = layers

@@ -420,3 +420,11 @@ def test_repr_of_a_tree():
         "      ├─ W  unsized                              ?\n"
         "      └─ b  (1,)    float32                      1"
     )
+
+
+def test_a_class_is_no_layer():
+    model = core.Sequential(L.Linear(2, 3))
+    for place in (core.Sequential, model.append, lambda layer: model.insert(0, layer)):
+        with pytest.raises(TypeError, match=r"the class Linear. Make one of it: Linear\(...\)"):
+            place(L.Linear)
+    assert len(model) == len(list(model.params())) // 2 == 1
