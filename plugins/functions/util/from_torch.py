@@ -30,9 +30,9 @@ class FromTorch(Function):
         self._results = self._computed([x.array for x in inputs], needs)
         if any(needs) or not any(y.requires_grad for y in self._made):
             return self(*inputs)
-        with inputs[0].device as place:
-            none = place.backend.xp.zeros(0, dtype=place.backend.dtype("float32"))
-            return self(*inputs, Variable(none))
+        owner = inputs[0].backend
+        none = owner.xp.reshape(inputs[0].array, (-1,))[:0]  # on their device
+        return self(*inputs, Variable(owner.asarray(none, owner.dtype("float32"))))
 
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         results, self._results = self._results, ()
