@@ -123,9 +123,9 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def add_hook(self, hook: LinkHook, name: str | None = None) -> Self:
         """Call `hook` whenever this link is called; returns the link itself."""
-        hooks = self.local_link_hooks
-        self._hooks = with_hook(type(self).__name__, hooks, hook, name, LinkHook)
-        hook.added(self)
+        hooks = with_hook(type(self).__name__, self.local_link_hooks, hook, name, LinkHook)
+        hook.added(self)  # which may refuse the link
+        self._hooks = hooks
         return self
 
     def delete_hook(self, name: str) -> None:

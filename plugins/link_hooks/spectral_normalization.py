@@ -74,10 +74,11 @@ class SpectralNormalization(WeightHook):
         super().added(link)
         if link is None:
             return
+        for name in (self.vector_name, *["gamma"] * self.use_gamma):
+            link._refuse_attribute(name)
         link.add_persistent(self.vector_name, None)
         if self.use_gamma:
-            with link.init_scope():
-                link.gamma = Parameter()
+            link.add_param("gamma")
         weight = getattr(link, self.weight_name)
         if weight.is_initialized:
             self._start(link, weight)

@@ -13,7 +13,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import link_hooks
-from core.errors import HookError, InvalidSetting
+from core.errors import HookError, InvalidSetting, RegistrationError
 from core.testing import gradient_check
 from core.testing.memory import load, saved
 
@@ -296,6 +296,24 @@ def test_a_recomputation_uses_the_vectors_of_the_call_before():
     with core.using_config("in_recomputing", True):
         np.testing.assert_array_equal(link().array, first)
     assert not np.array_equal(link().array, first)
+
+
+@pytest.mark.parametrize("taken", ["W_u", "gamma"])
+def test_a_hook_that_refuses_the_link_leaves_it_as_it_was(taken):
+    link = Weighted(weight())
+    with link.init_scope():
+        setattr(link, taken, core.Parameter(np.ones(3)))
+    before = dict(link.namedparams())
+    for hook, error in (
+        (link_hooks.SpectralNormalization(use_gamma=True), RegistrationError),
+        (link_hooks.SpectralNormalization(weight_name="V"), HookError),
+        (link_hooks.WeightStandardization(weight_name="V"), HookError),
+    ):
+        with pytest.raises(error):
+            link.add_hook(hook)
+        assert dict(link.namedparams()) == before and set(saved(link)) == {"W", taken}
+        assert not link.local_link_hooks
+    np.testing.assert_array_equal(link().array, weight())
 
 
 def test_removal_leaves_the_link_as_it_was():
