@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec
-from core.graph.fitting import is_array
-from core.graph.variable import Variable
+from core.ops.operands import scalar_as_array
 from core.ops.wrappers import Compute
 
 if TYPE_CHECKING:
@@ -49,8 +48,9 @@ def widen(xp: Any, backend: Backend, value: Any, wide: str) -> Any:
     """Arrays, or Variables, of narrower floats in the dtype `wide`; anything else itself."""
     if type(value) is tuple:
         return tuple([widen(xp, backend, part, wide) for part in value])
-    known = isinstance(value, Variable) or (value is not None and is_array(value))
-    if not known or backend.dtype_name(value.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
+    value = scalar_as_array(value)  # as a gradient without axes may be one
+    name = backend.dtype_name(value.dtype) if hasattr(value, "dtype") else None
+    if name not in _FLOATS[: _FLOATS.index(wide)]:
         return value
     return xp.astype(value, backend.dtype(wide))
 

@@ -34,6 +34,13 @@ def test_rules_run_in_float32(half, graph):
     (gx,) = core.grad([Total.call(x)], [x], enable_double_backprop=graph)
     assert Total.seen == [("compute", "float32"), ("gradient", "float32", "float32")]
     assert gx.dtype == half
+    Total.seen.clear()
+    (gx,) = core.grad([Total.call(x) * 3], [x])  # of numbers without axes NumPy makes scalars
+    assert Total.seen == [("compute", "float32"), ("gradient", "float32", "float32")]
+    y = F.einsum("a,a->", x, x)
+    (other,) = core.grad([y * 3], [x], enable_double_backprop=graph)
+    assert gx.dtype == other.dtype == half
+    assert gx.array.tolist() == other.array.tolist() == [6] * 5
 
 
 CASES = {
