@@ -23,6 +23,7 @@ from core.errors.kinds import truth
 from core.errors.place import warn
 from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
+from core.link.copies import copied, match
 from core.link.hook import LinkHook, call_observed
 from core.link.initializer import filled
 from core.link.parameter import Parameter
@@ -289,7 +290,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
             shared = self._shared(made)
             for each in [*made.values()]:
                 if isinstance(each, Link):
-                    each.__dict__.update({k: _copied(v, made) for k, v in vars(each).items()})
+                    each.__dict__.update({k: copied(v, made) for k, v in vars(each).items()})
             return shared
         clone = copy.deepcopy(self)
         clone.name = None
@@ -333,34 +334,35 @@ class Link(RecurrentState, Registering, KnownKeywords):
             )
 
     def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
-        """Copy parameters and persistent values from a link of the same structure."""
-        for mine, other in self._pairs(link, "copyparams"):
-            mine.copydata(other)
-        if copy_persistent:
-            others = dict(link.namedlinks())
-            for path, own in self.namedlinks():
-                own._copy_persistent(others[path])
+        """Copy parameters and persistent values from a link of the same structure.
 
-    def _copy_persistent(self, link: Link) -> None:
-        for name in self._persistent:
-            mine, other = self.__dict__[name], link.__dict__[name]
+        Raises ValueError, before anything is copied, where it lacks one or has another shape.
+        """
+        pairs = self._pairs(link, "copyparams")
+        own, others = self._persistent_places(), link._persistent_places()
+        values = {path: place[name] for path, (place, name) in others.items()}
+        if copy_persistent:
+            present = {path: place[name] for path, (place, name) in own.items()}
+            match(f"{type(self).__name__}.copyparams", link, present, values)
+        for mine, other in pairs:
+            mine.copydata(other)
+        for path, (place, name) in own.items() if copy_persistent else ():
+            mine, other = place[name], values[path]
             if is_array(mine) and is_array(other):
-                self.__dict__[name] = backend_of(mine).copyto(mine, other)
+                place[name] = backend_of(mine).copyto(mine, other)
             else:
-                self.__dict__[name] = copy.deepcopy(other)
+                place[name] = copy.deepcopy(other)
+
+    def _persistent_places(self) -> dict[str, tuple[dict[str, Any], str]]:
+        """The attributes in which persistent values are, by path."""
+        found = {path.rstrip("/"): link for path, link in self.namedlinks()}
+        return {f"{p}/{n}": (x.__dict__, n) for p, x in found.items() for n in x._persistent}
 
     def _pairs(self, link: Link, what: str) -> list[tuple[Parameter, Parameter]]:
         """My parameters, each with that of `link` at the same path."""
-        others = dict(link.namedparams())
-        pairs = []
-        for path, mine in self.namedparams():
-            if path not in others:
-                raise ValueError(
-                    f"{type(self).__name__}.{what}: the {type(link).__name__} given has no "
-                    f"parameter {path}; both links must have the same form.{nearest(path, others)}"
-                )
-            pairs.append((mine, others[path]))
-        return pairs
+        own, others = dict(self.namedparams()), dict(link.namedparams())
+        match(f"{type(self).__name__}.{what}", link, own, others)
+        return [(mine, others[path]) for path, mine in own.items()]
 
     # ------------------------------------------------------------------ places
 
@@ -455,21 +457,6 @@ def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple | None):
         return value
     return value, None
-
-
-def _copied(value: Any, made: dict[int, Any]) -> Any:
-    """What an attribute of a copy holds: of what has been copied as well, by identity, the copy."""
-    if id(value) in made:
-        return made[id(value)]
-    if type(value) not in (list, tuple, dict):
-        return value
-    made[id(value)] = value  # where it contains itself
-    parts = list(value.values()) if isinstance(value, dict) else value
-    found = [_copied(part, made) for part in parts]
-    if any(new is not old for new, old in zip(found, parts, strict=True)):
-        keyed = isinstance(value, dict)
-        made[id(value)] = dict(zip(value, found, strict=True)) if keyed else type(value)(found)
-    return made[id(value)]
 
 
 def _fill_anew(parameter: Parameter) -> None:

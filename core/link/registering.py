@@ -109,6 +109,11 @@ class Registering:
 
     def _refuse_taken(self, name: str) -> None:
         """Raise where something is registered under `name`, or the class needs it for itself."""
+        if name == "" or "/" in str(name):
+            raise RegistrationError(
+                f"{type(self).__name__}: expected a name without slashes, which separate the parts "
+                f"of paths, and not an empty one; got {name!r}."
+            )
         kind = next((kind for kind, names in self._registered().items() if name in names), None)
         if kind is not None:
             raise RegistrationError(

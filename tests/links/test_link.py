@@ -73,6 +73,19 @@ def test_classic_registration():
     assert [p.name for p in link.params()] == ["W", "b", "late", "wide", "c", "d"]
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "/"])
+def test_names_that_are_no_parts_of_paths_are_refused(name):
+    chain = core.Chain(a=L.Linear(1, 1))
+    for register in (
+        lambda: chain.add_param(name, (1,)),
+        lambda: chain.add_link(name, L.Linear(1, 1)),
+        lambda: chain.add_persistent(name, 1),
+    ):
+        with pytest.raises(RegistrationError, match="expected a name without slashes"):
+            register()
+    assert set(saved(chain)) == {"a/W", "a/b"}
+
+
 def test_registering_a_name_twice_is_refused():
     link = Pair()
     with pytest.raises(RegistrationError, match=r"Pair\.x: a parameter is registered"):
@@ -247,10 +260,47 @@ def test_copyparams_copies_persistents_and_sizes():
     assert one.count is kept and kept.tolist() == [5, 5]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda: L.Linear(2, 4),
+        lambda: L.Linear(2, 1),
+        lambda: L.Linear(2, 3, nobias=True),
+        lambda: L.BatchNormalization(3),
+    ],
+)
+def test_nothing_is_copied_from_links_of_another_form(last):
+    own, other = (core.Sequential(L.BatchNormalization(2), L.Linear(2, 3)) for _ in range(2))
+    other[1] = last()
+    for parameter in [*own.params(), *other.params()]:
+        parameter.grad = parameter.array + 1
+    before = {path: (p.array.copy(), p.grad.copy()) for path, p in own.namedparams()}
+    for what in ("copyparams", "addgrads"):
+        with pytest.raises(ValueError, match=f"Sequential.{what}: .* must have the same form"):
+            getattr(own, what)(other)
+    for path, parameter in own.namedparams():
+        np.testing.assert_array_equal(parameter.array, before[path][0])
+        np.testing.assert_array_equal(parameter.grad, before[path][1])
+
+
+@pytest.mark.parametrize("value", [np.ones(1, "f"), np.ones(3, "f"), None])
+def test_no_persistent_value_is_copied_from_one_of_another_shape(value):
+    own, other = (core.Sequential(L.Linear(2, 2), L.BatchNormalization(2)) for _ in range(2))
+    if value is None:
+        del other[1].avg_mean
+    else:
+        other[1].avg_mean = value
+    before = own[0].W.array.copy()
+    with pytest.raises(ValueError, match=r"copyparams: .* /1/avg_mean.* the same form"):
+        own.copyparams(other)
+    np.testing.assert_array_equal(own[0].W.array, before)
+    own.copyparams(other, copy_persistent=False)
+
+
 def test_links_of_another_form_are_refused():
-    with pytest.raises(ValueError, match=r"no parameter /x.*same form"):
+    with pytest.raises(ValueError, match=r"has no /x.*same form"):
         core.Link(x=(1,)).copyparams(core.Link(y=(1,)))
-    with pytest.raises(ValueError, match="no parameter /x"):
+    with pytest.raises(ValueError, match="has no /x"):
         core.Link(x=(1,)).addgrads(core.Link())
 
 
