@@ -20,7 +20,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import BenchmarkError, picture, results
+from benchmarks import BenchmarkError, peers, picture, results
 from benchmarks.alpha_beta import NETWORKS, RANKS, SIMULATED, Fit, fit, gradient_sizes, predicted
 from benchmarks.machine import machine
 from benchmarks.overhead import positive
@@ -38,7 +38,6 @@ MEMORY = (1000, 12)  # width and number of the layers whose memory is measured
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=positive, nargs="*", default=[1, 2, 4], metavar="N")
     parser.add_argument("--rounds", type=positive, default=9, metavar="N", help="default: 9")
-    parser.add_argument("--torch", type=Path, metavar="PYTHON", help="which has PyTorch")
     parser.add_argument("--measured", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it, also as FILE-dark")
@@ -68,16 +67,16 @@ def measured(count: int, options: argparse.Namespace) -> dict[str, Any]:
     """What jobs of so many ranks take."""
     cases = [*CASES, *(["weak, no exchange", "weak, simulated"] if count > 1 else [])]
     times: dict[str, list[float]] = {name: [] for name in cases}
-    peers: dict[str, list[float]] = {name: [] for name in CASES}
+    others: dict[str, list[float]] = {name: [] for name in CASES}
     with ExitStack() as stack:
         own = stack.enter_context(own_job(count))
-        peer = stack.enter_context(torch_job(count, options.torch or Path(sys.executable)))
+        peer = stack.enter_context(torch_job(count, peers.environment("torch")))
         for _ in range(options.rounds):
             for name in cases:
                 times[name].append(own("steps", name, STEPS))
-                if name in peers:
-                    peers[name].append(peer("steps", name, STEPS))
-        found: dict[str, Any] = {"plugrad": times, "torch": peers}
+                if name in others:
+                    others[name].append(peer("steps", name, STEPS))
+        found: dict[str, Any] = {"plugrad": times, "torch": others}
         if count > 1:
             found["exchange"] = {
                 str(size): own("exchange", [size // 4 // PIECES] * PIECES, options.rounds)
@@ -132,7 +131,7 @@ def own_job(count: int) -> Iterator[Job]:
 
 @contextmanager
 def torch_job(count: int, python: Path) -> Iterator[Job]:
-    """Ranks of PyTorch's."""
+    """Ranks of PyTorch's, in the environment that all benchmarks have for it."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         jobs = []
         for rank in range(count):
