@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,8 +12,6 @@ from core.errors import ExportError
 from core.tracing import Equation, Value
 from plugins.export.batch import Dim, Share
 from plugins.extras import need
-
-SMALL = 1 << 12  # bytes of constants that are looked for among those there are
 
 
 class Graph:
@@ -118,7 +117,7 @@ class Graph:
     def constant(self, array: Any, dtype: Any = None) -> str:
         """An array that is written into the file."""
         array = np.asarray(array, dtype)
-        key = array.dtype.str, array.shape, array.tobytes() if array.nbytes <= SMALL else id(array)
+        key = array.dtype.str, array.shape, sha256(array.tobytes()).digest()
         name = self._known.get(key)
         if name is None:
             name = self._known[key] = self.unused("constant_0")

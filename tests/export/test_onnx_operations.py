@@ -106,6 +106,7 @@ CALLS = {
     "sorted in a row": lambda x, i: np.sort(x, axis=None),
     "the triangle of a vector": lambda x, i: np.tril(x[0]),
     "repeated never": lambda x, i: np.repeat(x, 0, axis=1),
+    "large constants of one shape": lambda x, i: np.roll(np.roll(np.tile(x, 500), 1, 1), 5, 1),
     "broadcast to none": lambda x, i: np.broadcast_to(x[:, :1], (2, 0)) * 2,
 }
 
