@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from core.link.link import Link
     from core.link.parameter import Parameter
+
+# What stands for lines where an encoding has none.
+_PLAIN = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-", "×": "x", "…": "..."})
 
 
 class Row(NamedTuple):
@@ -23,7 +27,17 @@ def tree(link: Link) -> str:
     width = max((len(row.text) for row in rows), default=0)
     right = max((len(row.total) for row in rows), default=0)
     lines = [f"{row.text:<{width}}  {row.total:>{right}}".rstrip() for row in rows]
-    return "\n".join([summary(link), *lines])
+    return printable("\n".join([summary(link), *lines]))
+
+
+def printable(text: str) -> str:
+    """The text, drawn in ASCII and with escapes where the standard output lacks its characters."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def summary(link: Link) -> str:

@@ -14,7 +14,7 @@ from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.hook import ForwardArgs, LinkHook
-from core.link.tree import heading
+from core.link.tree import heading, printable
 from core.registry.configuration import no_backprop_mode, using_config
 
 _HEAD = ("path", "link", "output", "parameters", "bytes")
@@ -58,7 +58,7 @@ class LinkSummary:
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(_aligned(line, widths)).rstrip() for line in cells]
         rule = "─" * max(map(len, lines))
-        return "\n".join([lines[0], rule, *lines[1:], rule, self._totals()])
+        return printable("\n".join([lines[0], rule, *lines[1:], rule, self._totals()]))
 
     __repr__ = __str__
 

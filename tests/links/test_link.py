@@ -1,7 +1,9 @@
 """Link: registration, walking, gradients, copies, places, saving, looks."""
 
 import copy
+import io
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -559,6 +561,16 @@ def test_repr_is_a_tree():
         "├─ y      unsized                     ?\n"
         "└─ count  (2,)    float32 persistent"
     )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "utf-8"])
+def test_models_are_printed_where_the_encoding_has_no_lines(monkeypatch, encoding):
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+    model = core.Sequential(L.Linear(2, 2), core.Chain(größe=L.Linear(2, 1)))
+    shown = (repr(model), str(core.summary(model)))
+    assert all(text.encode(encoding) for text in shown)
+    assert ("`- 1: Chain" in shown[0]) == (encoding in ("ascii", "latin-1", "cp1252"))
+    assert ("gr\\xf6\\xdfe" in shown[0]) == (encoding == "ascii")
 
 
 def test_sizes_that_come_later_leave_the_dtype_as_it_was_meant():

@@ -285,6 +285,13 @@ def test_python_m(package):
     assert json.loads(done.stdout)["location"] == str(ROOT)
 
 
+def test_names_that_the_encoding_lacks_are_escaped(tmp_path, monkeypatch):
+    told = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(told, "ascii"))
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "größe.html")]) == 0
+    assert b"gr\\xf6\\xdfe.html" in told.getvalue()
+
+
 def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -m core info | true"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
