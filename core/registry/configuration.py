@@ -145,6 +145,9 @@ class GlobalConfig:
             raise _unknown(name, self._entries)
         del self._entries[name]
 
+    def __str__(self) -> str:
+        return "\n".join(_lines(self._entries))
+
     def show(self, file: TextIO | None = None) -> None:
         """Print every shared entry with its value."""
         _show(self._entries, file)
@@ -196,9 +199,15 @@ class LocalConfig:
     def _install(self, own: Mapping[str, Any]) -> None:
         self._context.set(own)
 
+    def __str__(self) -> str:
+        return "\n".join(_lines(self._settings()))
+
+    def _settings(self) -> dict[str, Any]:
+        return {**self._global._entries, **self._own()}
+
     def show(self, file: TextIO | None = None) -> None:
         """Print every entry with the value that applies here."""
-        _show({**self._global._entries, **self._own()}, file)
+        _show(self._settings(), file)
 
 
 class _Shared(GlobalConfig):
@@ -245,10 +254,14 @@ class _Config(LocalConfig):
         _state.set(State(own, state.hooks, state.link_hooks))
 
 
-def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
+def _lines(entries: Mapping[str, Any]) -> list[str]:
     width = max(map(len, entries), default=0)
-    for name in sorted(entries):
-        print(f"{name:<{width}} {entries[name]!r}", file=file or sys.stdout)
+    return [f"{name:<{width}} {entries[name]!r}" for name in sorted(entries)]
+
+
+def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
+    for line in _lines(entries):
+        print(line, file=file or sys.stdout)
 
 
 if TYPE_CHECKING:

@@ -243,11 +243,13 @@ def test_show_prints_every_entry():
     out = io.StringIO()
     with core.using_config("train", False):
         core.config.show(out)
+        assert f"{core.config}\n" == out.getvalue()
     lines = out.getvalue().splitlines()
     assert any(line.split() == ["train", "False"] for line in lines)
     shared = io.StringIO()
     core.global_config.show(shared)
     assert any(line.split() == ["train", "True"] for line in shared.getvalue().splitlines())
+    assert f"{core.global_config}\n" == shared.getvalue()
 
 
 def test_unchecked_types_are_let_through():
