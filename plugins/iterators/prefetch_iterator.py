@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import islice
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class PrefetchIterator(PositionedIterator):
     handed out; the next call tries it again.
     """
 
-    _source: Any = set_by_init()
+    _asked_for: tuple[Any, ...] = set_by_init()
 
     def __init__(
         self,
@@ -44,9 +45,9 @@ class PrefetchIterator(PositionedIterator):
         n_prefetch: int,
     ) -> None:
         self._loading: dict[_Key, Loading] = {}
-        self._source = dataset  # what the examples on their way come from
         self.n_prefetch = n_prefetch
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
+        self._asked_for = self._deciding()
 
     @abstractmethod
     def _submit(self, indices: list[int], start: Position, offset: int) -> list[Any]:
@@ -67,9 +68,10 @@ class PrefetchIterator(PositionedIterator):
 
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples, which may be on their way already."""
-        if self._source is not self.dataset:
+        deciding = self._deciding()
+        if any(map(is_not, self._asked_for, deciding)):
             self._forget()
-            self._source = self.dataset
+            self._asked_for = deciding
         try:
             position, indices = self._step()
             loading = self._ask(self._position, indices)
@@ -81,6 +83,10 @@ class PrefetchIterator(PositionedIterator):
         self._loading.pop(_key(self._position), None)
         self._position = position
         return batch
+
+    def _deciding(self) -> tuple[Any, ...]:
+        """What decides which examples are on their way; a program may set each anew."""
+        return self.dataset, self.batch_size, self.order_sampler
 
     def _prefetch(self, position: Position) -> None:
         coming = foreseen(

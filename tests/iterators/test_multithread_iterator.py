@@ -61,6 +61,30 @@ def test_it_is_the_serial_iterator_wherever_it_stops(length, given, n_threads, b
         core.seed(None)
 
 
+@given(st.integers(1, 12), st.booleans(), st.lists(st.integers(1, 30), min_size=2, max_size=6))
+def test_a_batch_size_that_is_set_anew_counts_from_the_next_batch(length, shuffle, sizes):
+    def handed(make):
+        core.seed(1)
+        iterator, found = make(range(length), sizes[0], shuffle=shuffle), []
+        for size in sizes:
+            iterator.batch_size = size
+            found += batches(iterator, 2)
+        iterator.finalize()
+        return found
+
+    try:
+        assert handed(MultithreadIterator) == handed(SerialIterator)
+    finally:
+        core.seed(None)
+
+
+def test_a_sampler_that_is_set_anew_orders_the_next_pass():
+    with MultithreadIterator("abc", 2, shuffle=False) as iterator:
+        assert iterator.next() == ["a", "b"]
+        iterator.order_sampler = lambda order, position: np.array([1, 2, 0])
+        assert [iterator.next(), iterator.next()] == [["c", "b"], ["c", "a"]]
+
+
 def test_saving_keeps_what_is_on_its_way():
     dataset = Counting("abcdef")
     with MultithreadIterator(dataset, 2, shuffle=False) as iterator:
