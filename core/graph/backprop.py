@@ -185,11 +185,12 @@ def grad(
     targets = [x._source or x.node for x in inputs]
     depending, masks = _ways(outputs, targets)
     starts = _starts(outputs, grad_outputs, loss_scale)
-    roots = [
-        (y._source, g if graph else g.array)
-        for y, g in zip(outputs, starts, strict=True)
-        if y._source in depending
-    ]
+    pairs = [(y._source, g) for y, g in zip(outputs, starts, strict=True)]
+    roots = [(source, g if graph else g.array) for source, g in pairs if source in depending]
+    for x, source, g in zip(inputs, targets, grad_inputs or (), strict=grad_inputs is not None):
+        if g is not None:  # where this input depends on another one, g leads on to that
+            g = check_grad(x._spec, x.name, g)
+            roots.append((source, g if graph else g.array))
     gradients: dict[Source, Any] = {}
     with using_config("enable_backprop", graph), _beside(outputs):
         if roots:
@@ -200,8 +201,6 @@ def grad(
                 walk.run()
             gradients = walk.gradients
         found = [_as_result(gradients.get(source), source) for source in targets]
-        if grad_inputs is not None:
-            found = [_sum(g, g0) for g, g0 in zip(found, grad_inputs, strict=True)]
     if set_grad:
         for x, g in zip(inputs, found, strict=True):
             x.grad_var = g
@@ -214,10 +213,6 @@ def _as_result(g: Any, source: Source) -> Variable | None:
     if g is None or isinstance(g, Variable):
         return g
     return wrap(ensure_array(g, source.spec), requires_grad=True)
-
-
-def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
-    return g if g0 is None else g0 if g is None else g + g0
 
 
 def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any) -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def complete_step(walk: Walk, f: GraphNode) -> Sequence[Any]:
     """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
-    outputs = [f] if f._single else [reference() for reference in f.outputs]
+    nodes = [f] if f._single else [reference() for reference in f.outputs]
+    # An output that was unchained is a leaf, whose gradient stays there.
+    outputs = [e if f._single or getattr(e, "_creator", None) is f else None for e in nodes]
     cotangents = tuple([_cotangent(walk, source) for source in outputs])
     needs_grad = -1 if walk.required is None else walk.required.get(f, 0)
     indexes = [
@@ -111,7 +113,7 @@ def _hand_over(walk: Walk, outputs: Sequence[Any]) -> None:
             continue
         keeps = source in walk.keep
         g = walk.gradients.get(source) if keeps else walk.gradients.pop(source, None)
-        if source in walk.roots:
+        if source in walk.roots and not walk.keep:
             continue
         if walk.retain_grad:
             source.set_grad(g if walk.graph or g is None else ensure_array(g, source.spec))

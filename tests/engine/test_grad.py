@@ -187,6 +187,35 @@ def test_grad_inputs_are_added_to():
     np.testing.assert_array_equal(g.array, ones(4) * 3)
 
 
+@given(st.lists(st.tuples(st.integers(-3, 3), st.none() | st.integers(-3, 3)), min_size=1))
+def test_grad_inputs_lead_on_to_inputs_that_others_depend_on(steps):
+    """Each input is a factor times the one before; the first is a leaf, or in the graph as well."""
+    inputs, given = [Variable(array(2))], [None]
+    for factor, g in steps:
+        inputs.append(inputs[-1] * float(factor))
+        given.append(None if g is None else Variable(np.full(2, g, "f")))
+    expected, g = [], np.ones(2)
+    for factor, g0 in reversed([(1, None), *steps]):
+        g = g if g0 is None else g + g0
+        expected.insert(0, g)
+        g = g * factor
+    for first in (0, 1):
+        found = core.grad([inputs[-1]], inputs[first:], None, given[first:], retain_grad=True)
+        np.testing.assert_array_equal([g.array for g in found], expected[first:])
+        np.testing.assert_array_equal([x.grad for x in inputs[1:]], expected[1:])
+        assert inputs[0].grad is None
+
+
+def test_grad_inputs_of_what_outputs_do_not_depend_on_are_the_gradients():
+    x, other = variable(2), variable(3)
+    h = other * 3
+    gh = Variable(ones(3))
+    gx, gother, found = core.grad([x * 2], [x, other, h], grad_inputs=[None, None, gh])
+    np.testing.assert_array_equal(gx.array, ones(2) * 2)
+    assert gother is None
+    np.testing.assert_array_equal(found.array, ones(3))
+
+
 def test_set_grad_and_retain_grad():
     x = variable(4)
     h = x * 2
@@ -220,6 +249,7 @@ def test_without_double_backprop_the_gradient_has_no_history():
         ("[y]", "[x]", {"grad_outputs": "[y, y]"}, ValueError, "expected 1 grad_outputs, got 2"),
         ("[y]", "[x]", {"grad_inputs": "[]"}, ValueError, "expected 1 grad_inputs, got 0"),
         ("[y]", "[x]", {"grad_outputs": "[x]"}, ValueError, r"expected shape \(\), got \(4,\)"),
+        ("[y]", "[x]", {"grad_inputs": "[y]"}, ValueError, r"expected shape \(4,\), got \(\)"),
     ],
 )
 def test_arguments_are_checked(outputs, inputs, options, error, message):

@@ -346,6 +346,21 @@ def test_unchain_cuts_here_and_the_gradient_stops_there():
     np.testing.assert_array_equal(h.grad, x.array)
 
 
+@pytest.mark.parametrize("retain_grad", [False, True])
+@pytest.mark.parametrize("double", [False, True])
+def test_unchain_cuts_one_of_several_outputs(retain_grad, double):
+    x = variable(4)
+    first, second = Halves.call(x)
+    y = total(first * 3) + total(second * 5)
+    first.unchain()
+    (gx,) = core.grad([y], [x], retain_grad=retain_grad, enable_double_backprop=double)
+    np.testing.assert_array_equal(gx.array, [0, 0, 10, 10])
+    first.cleargrad()
+    y.backward(retain_grad=retain_grad, enable_double_backprop=double)
+    np.testing.assert_array_equal(x.grad, [0, 0, 10, 10])
+    np.testing.assert_array_equal(first.grad, [3, 3])
+
+
 def test_unchain_backward_lets_everything_before_die():
     x = variable(4)
     h = x * x
