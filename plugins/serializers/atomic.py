@@ -6,11 +6,13 @@ import errno
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _TEMPORARY = re.compile(r"\..+\.(?P<process>\d+)-[0-9a-f]{8}\.tmp")
+_BEGINNING = 40  # letters of a name in that of its temporary: names have 255 bytes at most
 _being_written: set[str] = set()  # names of temporaries, by all threads of this process
 
 
@@ -20,7 +22,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The temporary lies in the same directory; it and the directory are synced with the disk: a
     process killed or a machine stopped at any moment leaves the old file or the new one, complete.
-    When the block raises, the temporary is removed and `path` stays as it was.
+    When the block raises, the temporary is removed and `path` stays as it was. A file that is
+    replaced hands on its permissions; one that this user may not write to is refused.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "answer"
@@ -31,10 +34,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     _check_target(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    begun = target.name[:_BEGINNING]
+    temporary = target.with_name(f".{begun}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     _being_written.add(temporary.name)
     try:
         yield temporary
+        with suppress(FileNotFoundError):  # a new file has the usual ones
+            shutil.copymode(target, temporary)
         _sync(temporary)
         os.replace(temporary, target)
     except BaseException as error:
@@ -49,7 +55,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 _SPACE = "Free some space, or choose another directory"
-_RIGHTS = "Choose a directory that this user may write to"
+_RIGHTS = "Choose a file and a directory that this user may write to"
 _CURES = {
     errno.ENOSPC: _SPACE,
     errno.EFBIG: "Raise the limit on the size of files (ulimit -f), or choose another directory",
@@ -74,6 +80,8 @@ def _check_target(target: Path) -> None:
         )
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "Expected the path of a regular file, got", str(target))
+    if target.exists() and not os.access(target, os.W_OK):  # which a rename does not ask
+        raise _explained(PermissionError(errno.EACCES, ""), target)
 
 
 def _sync(path: Path) -> None:

@@ -31,7 +31,8 @@ os.unlink(path + "2")
 if trouble == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 else:
-    os.chmod(os.path.dirname(path), 0o555)
+    os.chmod(os.path.dirname(path), 0o777 if trouble == "file" else 0o555)
+    os.chmod(path, 0o444 if trouble == "file" else 0o666)
     if user:
         os.setuid(user)
 try:
@@ -75,11 +76,12 @@ def test_a_file_that_becomes_too_large(folder, kind):
     ]
 
 
-def test_a_directory_that_is_not_ours(folder, kind):
-    assert trouble(folder, kind, "rights") == [
+@pytest.mark.parametrize("protected", ["rights", "file"])
+def test_a_directory_or_a_file_that_is_not_ours(folder, kind, protected):
+    assert trouble(folder, kind, protected) == [
         "PermissionError 13 True",
-        "Permission denied; the existing file is kept. Choose a directory that this user "
-        "may write to",
+        "Permission denied; the existing file is kept. Choose a file and a directory that this "
+        "user may write to",
         "True ['state']",
     ]
 

@@ -353,6 +353,23 @@ def test_new_files_have_the_usual_permissions(kind, path):
     assert path.stat().st_mode == plain.stat().st_mode
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_file_that_is_replaced_keeps_its_permissions(kind, path):
+    kind.save(path, Bag(a=1))
+    path.chmod(0o600)
+    kind.save(path, Bag(a=2))
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("letter", ["a", "重"])
+def test_names_may_be_as_long_as_the_system_lets_them(kind, path, letter):
+    long = path.with_name(letter * (255 // len(letter.encode())))
+    kind.save(long, Bag(a=1))
+    loaded = Bag(a=0)
+    kind.load(long, loaded)
+    assert loaded.values["a"] == 1
+
+
 KILLED = """
 import sys
 import core.serializers
