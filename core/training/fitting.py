@@ -49,7 +49,7 @@ def fit(
         validation: Likewise for an evaluation after each epoch, or None.
         loss: Called with the model's output and the last array of the batch, the others being the
             model's inputs: `F.mean_squared_error`, say.
-        batch_size: Examples in a batch.
+        batch_size: Examples in a batch, or all of the data where these are fewer.
         out: The folder for the log and the last snapshot.
         device: Where the model and the batches are moved.
         resume: Go on from the snapshot in `out`, if there is one.
@@ -105,7 +105,10 @@ def _batches(data: Any, batch_size: int, repeat: bool) -> Any:
         return data
     if isinstance(data, tuple):
         data = datasets.TupleDataset(*data)
-    return iterators.SerialIterator(data, batch_size, repeat=repeat, shuffle=repeat)
+    batches = iterators.SerialIterator(data, batch_size, repeat=repeat, shuffle=repeat)
+    # What repeats fills batches up: one larger than the data would be several epochs.
+    batches.batch_size = min(batch_size, len(data))
+    return batches
 
 
 def _supervised(model: Link, loss: Callable[..., Any]) -> Callable[..., Any]:

@@ -115,6 +115,13 @@ def test_iterators_are_taken_as_they_are(tmp_path):
     assert trainer.updater.iteration == 2
 
 
+@pytest.mark.parametrize("n", [1, 5, 23, 24, 25, 1000])
+def test_a_pass_over_few_examples_is_a_step_of_them_all(n, tmp_path):
+    _, trainer = fitted(tmp_path, 3, batch_size=n)
+    updates = -(-3 * len(X) // min(n, len(X)))
+    assert (trainer.updater.iteration, trainer.updater.epoch) == (updates, 3)
+
+
 def test_what_does_not_fit_is_refused(tmp_path):
     with pytest.raises(ValueError, match="more than 0 epochs, got 0"):
         fitted(tmp_path, 0)
