@@ -168,9 +168,22 @@ def _fill(name: str, value: Any, stored: Array) -> Any:
     if not _is_array(value):
         return _converted(value, stored)
     owner = backend.of(value)
+    _check_held(name, stored, owner.dtype_name(value.dtype))
     device = owner.device_of(value)
     stored = owner.asarray(stored, dtype=owner.dtype_name(value.dtype), device=device)
     return owner.copyto(value, stored)
+
+
+def _check_held(name: str, stored: Array, wanted: str) -> None:
+    """Refuse integers that fewer bits, or those without a sign, would make others of."""
+    if not stored.size or stored.dtype.kind not in "iu" or np.can_cast(stored.dtype, wanted):
+        return
+    ends = stored.min(), stored.max()
+    if "int" in wanted and any([int(end.astype(wanted)) != int(end) for end in ends]):
+        raise CheckpointError(
+            f"load: {name!r}: expected integers that {wanted} can hold, the file has some from "
+            f"{ends[0]} to {ends[1]}. Load them into an array of {stored.dtype}."
+        )
 
 
 def _converted(value: Any, stored: Array) -> Any:
