@@ -42,6 +42,7 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
         raise
     _warn_of_unused(who, source)
     _warn_of_lacking(who, before, source)
+    _warn_of_kept(who, before, source, obj)
     for text in cautions:
         place.warn(f"{who}: the file has been written by another program. {text}")
 
@@ -64,7 +65,7 @@ class EntriesDeserializer(Deserializer):
         self.entries = entries
         self.path = path if not path or path.endswith("/") else path + "/"
         self.strict = strict
-        self.ignore_names = ignore_names
+        self.ignore_names = _rules(ignore_names)
         self.asked: set[str] = set()
         self.known = 0  # bytes of the largest array that is loaded into
 
@@ -147,12 +148,14 @@ class EntriesDeserializer(Deserializer):
 
     def ignores(self, name: str) -> bool:
         """Whether the entry is one of those not to be loaded."""
-        rules = self.ignore_names
-        if rules is None:
-            return False
-        if isinstance(rules, str) or callable(rules):
-            rules = (rules,)
-        return any(rule(name) if callable(rule) else rule == name for rule in rules)
+        return any(rule(name) if callable(rule) else rule == name for rule in self.ignore_names)
+
+
+def _rules(ignored: Ignored) -> tuple[str | Callable[[str], bool], ...]:
+    """The names and predicates, which are asked more than once, whatever they come in."""
+    if ignored is None:
+        return ()
+    return (ignored,) if isinstance(ignored, str) or callable(ignored) else tuple(ignored)
 
 
 def _is_array(value: Any) -> bool:
@@ -354,4 +357,28 @@ def _warn_of_lacking(who: str, before: _Outline, source: EntriesDeserializer) ->
         place.warn(
             f"{who}: the file has nothing of these, which stay as they are: "
             + ", ".join(_shortened(sorted(left), 10)),
+        )
+
+
+def _warn_of_kept(who: str, before: _Outline, source: EntriesDeserializer, obj: Any) -> None:
+    """Tell of an object of which the file has nothing, and of arrays for which it has None."""
+    names = {name: source.path + name for name in before.values}
+    if names and not source.strict and not any(map(source.entries.__contains__, names.values())):
+        first = next(iter(names.values()))
+        place.warn(
+            f"{who}: the file has nothing of this {type(obj).__name__}, which stays as it is: no "
+            f"{first!r}, for example.{nearest(first, source.entries)}"
+        )
+    specs = getattr(source.entries, "specs", {})
+    none = [name for name, at in names.items() if at in specs and specs[at].none]
+    held = [name for name in none if _is_array(before.values[name])]
+    after = _Outline()
+    if held:
+        after.save(obj)
+    kept = [name for name in held if after.values.get(name) is before.values[name]]
+    kept = [names[name] for name in kept if not source.ignores(names[name])]
+    if kept:
+        place.warn(
+            f"{who}: these had no values yet when the file was saved, and stay as they are: "
+            + ", ".join(_shortened(sorted(kept), 10)),
         )

@@ -170,6 +170,32 @@ def test_entries_left_over_are_told(kind, path):
     assert told[0].filename == __file__
 
 
+def test_parameters_that_the_file_has_no_values_for_are_told(kind, path):
+    kind.save(path, Net())
+    filled = Net()
+    filled.l2(np.ones((1, 4), "f"))
+    weights = filled.l2.W.array.copy()
+    with pytest.warns(UserWarning, match="had no values yet .*: l2/W$") as told:
+        kind.load(path, filled)
+    assert len(told) == 1 and (filled.l2.W.array == weights).all()
+    kind.load(path, filled, ignore_names=["l2/W"])
+
+
+def test_an_object_of_which_the_file_has_nothing_is_told(kind, path):
+    kind.save(path, core.Chain(model=Net()))
+    told = "nothing of this Net, .* no 'modle/steps', for example. Did you mean 'model/steps'"
+    with pytest.warns(UserWarning, match=told):
+        kind.load(path, Net(), path="modle/", strict=False)
+    kind.load(path, core.Chain(), path="modle/", strict=False)
+
+
+def test_names_to_ignore_may_come_one_by_one(kind, path):
+    kind.save(path, Bag(a=1, b=2))
+    loaded = Bag(a=0, b=0)
+    kind.load(path, loaded, ignore_names=(name for name in ["a"]))
+    assert loaded.values == {"a": 0, "b": 2}
+
+
 def test_paths_and_names(kind, path):
     whole = core.Chain(net=Net(seed=1), head=L.Linear(2, 1))
     kind.save(path, whole)
