@@ -208,3 +208,49 @@ def test_a_decay_without_meaning_is_refused_before_a_statistic_moves(link, decay
     with pytest.raises(ValueError, match=r"expected a decay in \[0, 1\]"):
         layer(np.random.RandomState(0).rand(5, 16, 3).astype("f"))
     assert before and all((getattr(layer, name) == before[name]).all() for name in names)
+
+
+def _batch_normalized(x, **running):
+    one = np.ones(x.shape[1], x.dtype)
+    return F.batch_normalization(x, one, 0 * one, **running)
+
+
+def _batch_renormalized(x):
+    one = np.ones(x.shape[1], x.dtype)
+    return F.batch_renormalization(x, one, 0 * one, 1.5, 0.5)
+
+
+def _embedded(x):
+    labels = np.ones((len(x), *x.shape[2:]), "i")
+    return F.discriminative_margin_based_clustering_loss(x, labels, 0.5, 1.5, x.shape[1])[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "spread"),
+    [
+        (_batch_normalized, 400),
+        (_batch_renormalized, 400),
+        (lambda x: F.decorrelated_batch_normalization(x, groups=1), 1.5),
+        (_embedded, 1.0),
+    ],
+)
+def test_statistics_beyond_what_float16_holds(function, spread):
+    random = np.random.default_rng(0)
+    values = (spread * random.normal(1, 1, size=(2, 2, 256, 256))).astype("float16")
+    found = {}
+    for dtype in ("float16", "float64"):
+        x = core.Variable(values.astype(dtype))
+        y = function(x)
+        assert y.dtype == dtype
+        y.grad = np.cos(np.arange(y.size)).reshape(y.shape).astype(dtype)
+        y.backward()
+        found[dtype] = y.array, x.grad
+    for half, exact in zip(found["float16"], found["float64"], strict=True):
+        np.testing.assert_allclose(half, exact, rtol=0.02, atol=2e-3 * np.abs(exact).max() + 6e-8)
+
+
+def test_running_variance_of_float16_inputs_may_be_kept_in_more():
+    x = np.array([[-400, 4], [400, -4]], "float16")
+    mean, var = np.zeros(2), np.zeros(2)
+    _batch_normalized(x, running_mean=mean, running_var=var, decay=0.0)
+    np.testing.assert_array_equal(var, [320000, 32])

@@ -10,6 +10,8 @@ from core.errors import InvalidSetting, InvalidType
 from core.graph.fitting import is_array
 from core.typing import Array, DType
 
+HALVES = ("float16", "bfloat16")
+
 
 class Cast(FunctionNode):
     """Cast x to another dtype, and the gradient back."""
@@ -63,6 +65,17 @@ def cast(x: Array, typ: DType) -> Variable:
     whole = Cast.call(x.array, typ)
     whole._nondifferentiable = f"Cast to {x.backend.dtype_name(to)}"
     return whole
+
+
+def halves_widened(x: Variable, *others: Array) -> list[Variable] | None:
+    """`x` and others with what is of 16-bit floats in float32; None where `x` is not of these.
+
+    For functions of several operations that take sums over a batch, which 16 bits may not hold.
+    """
+    if x.backend.dtype_name(x.dtype) not in HALVES:
+        return None
+    given = [x, *map(as_variable, others)]
+    return [cast(a, "float32") if a.dtype == x.dtype else a for a in given]
 
 
 def arrays_in(operands: tuple[Any, ...]) -> list[Any]:

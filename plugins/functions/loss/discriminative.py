@@ -9,6 +9,7 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.relu import relu
+from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.take import Take
 from plugins.functions.array.where import where
 from plugins.functions.loss.reduction import reduced
@@ -75,6 +76,12 @@ def discriminative_margin_based_clustering_loss(
     if max_embedding_dim <= 0:
         raise ValueError(f"{NAME}: expected max_embedding_dim above 0, got {max_embedding_dim}")
     x = as_variable(embeddings)
+    wide: Any = halves_widened(x)
+    if wide:
+        margins = delta_v, delta_d, max_embedding_dim, norm, alpha, beta, gamma
+        losses = discriminative_margin_based_clustering_loss(wide[0], labels, *margins)
+        variance, distance, size = [cast(loss, x.dtype) for loss in losses]
+        return variance, distance, size
     ids_of = _checked(x, labels, max_embedding_dim)
     n = x.shape[0]
     x = x.reshape((n, max_embedding_dim, -1)).transpose((0, 2, 1))

@@ -12,6 +12,7 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.typing import Array, Axes
+from plugins.functions.array.cast import cast, halves_widened
 
 
 def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
@@ -146,6 +147,10 @@ def batch_normalization(
     if not eps > 0:
         raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
     x, gamma = as_variable(x), as_variable(gamma)
+    wide: Any = halves_widened(x, gamma, beta)
+    if wide:  # the gradient takes the statistics, and a variance may be beyond 16 bits
+        moved: Any = {"running_mean": running_mean, "running_var": running_var, "decay": decay}
+        return cast(batch_normalization(*wide, eps=eps, axis=axis, **moved), x.dtype)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     y, mean, var = BatchNormalization.call(x, gamma, beta, eps=eps, axis=axis)
     count = prod([x.shape[i] for i in axis])

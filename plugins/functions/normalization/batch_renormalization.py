@@ -9,6 +9,7 @@ from core import Variable, as_array, as_variable
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.typing import Array
+from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.reshape import reshape
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
@@ -74,6 +75,10 @@ def batch_renormalization(
             f"0, got {eps}, {rmax} and {dmax}"
         )
     x, gamma = as_variable(x), as_variable(gamma)
+    wide: Any = halves_widened(x, gamma, beta)
+    if wide:
+        settings: Any = rmax, dmax, eps, running_mean, running_var, decay, update_statistics
+        return cast(batch_renormalization(*[*wide, *settings]), x.dtype)
     axis, xp = reduced_axes(None, x.ndim, gamma.ndim), x.xp
     one, zero = xp.ones_like(gamma.array), xp.zeros_like(gamma.array)
     z, mean, var = BatchNormalization.call(x, one, zero, eps=eps, axis=axis)

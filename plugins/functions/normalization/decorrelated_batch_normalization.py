@@ -11,6 +11,7 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import matrix_transpose, transpose
+from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.reshape import reshape
 from plugins.functions.math.average import Mean
 from plugins.functions.math.product import product as matmul
@@ -63,6 +64,11 @@ def decorrelated_batch_normalization(
     if not eps > 0:
         raise ValueError(f"decorrelated_batch_normalization: expected eps above 0, got {eps}")
     x = as_variable(x)
+    wide: Any = halves_widened(x)
+    if wide:
+        settings: Any = {"groups": groups, "eps": eps, "decay": decay}
+        running: Any = {"running_mean": running_mean, "running_projection": running_projection}
+        return cast(decorrelated_batch_normalization(wide[0], **settings, **running), x.dtype)
     seen = _by_group("decorrelated_batch_normalization", x, groups)
     _check_running("running_mean", running_mean, seen.shape[:2])
     _check_running("running_projection", running_projection, (*seen.shape[:2], seen.shape[1]))
