@@ -133,6 +133,22 @@ def test_dtypes_are_kept_and_inputs_as_they_were(name, dtype):
         assert array.tobytes() == before.tobytes()
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_the_other_order_of_bytes_is_that_of_the_same_numbers(name):
+    def turned(array):
+        return array.astype(array.dtype.newbyteorder())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there, here = run(CASES[name], move=turned), run(CASES[name])
+        results = [*there[0], *gradients(*there)], [*here[0], *gradients(*here)]
+    for actual, expected in zip(*results, strict=True):
+        assert (actual is None) == (expected is None)
+        if actual is not None:
+            assert actual.dtype.name == expected.dtype.name
+            np.testing.assert_allclose(actual.array, expected.array, rtol=1e-9, atol=1e-11)
+
+
 LOUD = ("log-2", "sqrt-2")
 """Cases whose results are infinite, of which NumPy warns."""
 

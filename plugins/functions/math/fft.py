@@ -23,8 +23,8 @@ class FFT(FunctionNode):
     )
 
     def compute(self, xp, x, y):
-        name = "complex128" if x.dtype == xp.float64 else "complex64"
-        dtype = getattr(xp, name)
+        double = self.backend.dtype_name(x.dtype) == "float64"  # in either order of bytes
+        dtype = xp.complex128 if double else xp.complex64
         z = xp.astype(x, dtype) + xp.astype(y, dtype) * 1j
         z = xp.fft.ifft(z) if self.inverse else xp.fft.fft(z)
         return xp.real(z), xp.imag(z)
