@@ -6,7 +6,15 @@ from core import Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, times, where, within
+from plugins.distributions.distribution import (
+    Distribution,
+    either,
+    log_complement,
+    log_probability,
+    times,
+    where,
+    within,
+)
 
 
 class Bernoulli(Distribution):
@@ -31,7 +39,7 @@ class Bernoulli(Distribution):
         name, value = either("Bernoulli", p=p, logit=logit)
         (given,) = self._parameters(**{name: value})
         if name == "p":
-            self.log_p, self.log_q = F.log(given), F.log1p(-given)
+            self.log_p, self.log_q = log_probability(given), log_complement(given)
             self.p, self._q = given, 1 - given
             self.logit = self.log_p - self.log_q
         else:
@@ -74,8 +82,8 @@ class Bernoulli(Distribution):
 
     @property
     def variance(self) -> Variable:
-        return self.p * (1 - self.p)
+        return self.p * self._q
 
     @property
     def entropy(self) -> Variable:
-        return -times(self.p, self.log_p) - times(1 - self.p, self.log_q)
+        return -times(self.p, self.log_p) - times(self._q, self.log_q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, times, where
+from plugins.distributions.distribution import Distribution, either, log_probability, times, where
 
 
 class Categorical(Distribution):
@@ -26,7 +26,7 @@ class Categorical(Distribution):
         name, value = either("Categorical", p=p, logit=logit)
         (given,) = self._parameters(1, **{name: value})
         self.event_shape = ()
-        self.log_p = F.log(given) if name == "p" else F.log_softmax(given, axis=-1)
+        self.log_p = log_probability(given) if name == "p" else F.log_softmax(given, axis=-1)
         self.p = given if name == "p" else F.exp(self.log_p)
 
     def log_prob(self, x: Array) -> Variable:

@@ -237,10 +237,26 @@ def within(
     return where(inside, formula(where(inside, x, at)), -float("inf"))
 
 
-def times(p: Variable, log_p: Variable) -> Variable:
-    """The product p log_p, with 0 where p is 0, whatever log_p is there."""
-    p, log_p = F.broadcast(p, log_p)
-    return p * where(p.array != 0, log_p, 0.0)
+def log_probability(
+    p: Variable, log: Callable[[Variable], Variable] = F.log, none: float = 0.0
+) -> Variable:
+    """Log p, or what else `log` says; -inf where p is `none`, and the gradient is 0 then.
+
+    That of a logarithm is infinite there, and NaN where nothing comes back, as from a product by 0.
+    """
+    return within(p.array != none, p, 0.5, log)
+
+
+def log_complement(p: Variable) -> Variable:
+    """Log (1 - p), likewise."""
+    return log_probability(p, lambda p: F.log1p(-p), 1.0)
+
+
+def times(p: Variable, log_p: Variable, *less: Variable) -> Variable:
+    """The product p log_p, or p (log_p - less), with 0 where p is 0, whatever these are there."""
+    p, *logs = F.broadcast(p, log_p, *less)
+    first, *others = [where(p.array != 0, log, 0.0) for log in logs]
+    return p * (first - others[0] if others else first)
 
 
 def log_power(

@@ -11,7 +11,7 @@ from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.beta import Beta
 from plugins.distributions.categorical import Categorical, product_sum
 from plugins.distributions.dirichlet import Dirichlet
-from plugins.distributions.distribution import Distribution, summed, times, where
+from plugins.distributions.distribution import Distribution, log_probability, summed, times, where
 from plugins.distributions.exponential import Exponential
 from plugins.distributions.gamma import Gamma
 from plugins.distributions.geometric import Geometric
@@ -104,7 +104,7 @@ def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Variable:
-    return times(p.p, p.log_p - q.log_p) + times(1 - p.p, p.log_q - q.log_q)
+    return times(p.p, p.log_p, q.log_p) + times(p._q, p.log_q, q.log_q)
 
 
 @register_kl(Beta, Beta)
@@ -144,7 +144,7 @@ def _gamma(p: Gamma, q: Gamma) -> Variable:
 @register_kl(Geometric, Geometric)
 def _geometric(p: Geometric, q: Geometric) -> Variable:
     odds = (1 - p.p) / p.p
-    return F.log(p.p) - F.log(q.p) + odds * (F.log1p(-p.p) - F.log1p(-q.p))
+    return F.log(p.p) - F.log(q.p) + times(odds, p.log_q, q.log_q)
 
 
 @register_kl(Gumbel, Gumbel)
@@ -207,7 +207,7 @@ def _pareto(p: Pareto, q: Pareto) -> Variable:
 
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Variable:
-    return p.lam * (F.log(p.lam) - F.log(q.lam)) - p.lam + q.lam
+    return times(p.lam, log_probability(p.lam), log_probability(q.lam)) - p.lam + q.lam
 
 
 @register_kl(Uniform, Uniform)

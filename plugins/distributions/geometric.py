@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, times, within
+from plugins.distributions.distribution import Distribution, log_complement, times, within
 
 
 class Geometric(Distribution):
@@ -23,11 +23,15 @@ class Geometric(Distribution):
 
     def __init__(self, p: Operand) -> None:
         (self.p,) = self._parameters(p=p)
+        self.log_q = log_complement(self.p)
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         inside = (x.array >= 1) & (x.array == self.xp.floor(x.array))
-        return within(inside, x, 1.0, lambda x: F.log(self.p) + times(x - 1, F.log1p(-self.p)))
+        return within(inside, x, 1.0, self._log_mass)
+
+    def _log_mass(self, x: Variable) -> Variable:
+        return F.log(self.p) + times(x - 1, self.log_q)
 
     def cdf(self, x: Array) -> Variable:
         return -F.expm1(self.log_survival_function(x))
@@ -36,7 +40,7 @@ class Geometric(Distribution):
         return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
-        return times(F.relu(F.floor(self._point(x))), F.log1p(-self.p))
+        return times(F.relu(F.floor(self._point(x))), self.log_q)
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp
@@ -58,4 +62,4 @@ class Geometric(Distribution):
     @property
     def entropy(self) -> Variable:
         q = 1 - self.p
-        return -(times(q, F.log1p(-self.p)) + self.p * F.log(self.p)) / self.p
+        return -(times(q, self.log_q) + self.p * F.log(self.p)) / self.p

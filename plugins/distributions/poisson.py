@@ -7,7 +7,7 @@ from typing import Any
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, times, where, within
+from plugins.distributions.distribution import Distribution, log_probability, times, where, within
 from plugins.distributions.incomplete import Gammainc, Gammaincc
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
@@ -36,7 +36,7 @@ class Poisson(Distribution):
         return within(inside, x, 0.0, self._log_mass)
 
     def _log_mass(self, x: Variable) -> Variable:
-        return times(x, F.log(self.lam)) - self.lam - F.lgamma(x + 1)
+        return times(x, log_probability(self.lam)) - self.lam - F.lgamma(x + 1)
 
     def cdf(self, x: Array) -> Variable:
         return self._tail(Gammaincc, x, 0.0)

@@ -5,6 +5,7 @@ import pytest
 import scipy.stats as S
 
 import core.distributions as D
+import core.functions as F
 from core import Variable
 
 NAN, INF = float("nan"), float("inf")
@@ -126,6 +127,46 @@ def test_gradients_at_edges_are_finite():
         with np.errstate(all="ignore"):
             ours.log_prob(point).backward()
         assert np.isfinite(point.grad)
+
+
+@pytest.mark.parametrize(
+    ("make", "p", "x", "slopes"),
+    [
+        (D.Bernoulli, [0.0, 1.0, 0.5], [0.0, 1.0, 1.0], [-1.0, 1.0, 2.0]),
+        (D.Categorical, [1.0, 0.0, 0.0], 0, [1.0, 0.0, 0.0]),
+        (D.OneHotCategorical, [0.5, 0.0, 0.5], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]),
+        (D.Geometric, [1.0, 0.5], [1.0, 2.0], [1.0, 0.0]),
+        (D.Poisson, [0.0, 2.0], [0.0, 4.0], [-1.0, 1.0]),
+    ],
+)
+def test_gradients_of_probabilities_at_edges(make, p, x, slopes):
+    """Those of a logarithm that does not count were 0 / 0."""
+    given = Variable(np.array(p))
+    F.sum(make(given).log_prob(np.array(x))).backward()
+    np.testing.assert_allclose(given.grad, slopes)
+    given.cleargrad()
+    F.sum(D.kl_divergence(make(given), make(given))).backward()
+    np.testing.assert_allclose(given.grad, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "p", "q", "expected"),
+    [
+        (D.Poisson, 0.0, 2.0, 2.0),
+        (D.Geometric, 1.0, 0.5, np.log(2)),
+        (D.Bernoulli, 0.0, 0.5, np.log(2)),
+        (D.Bernoulli, 1.0, 1.0, 0.0),
+    ],
+)
+def test_divergences_from_what_is_certain(make, p, q, expected):
+    found = D.kl_divergence(make(np.array([p])), make(np.array([q])))
+    np.testing.assert_allclose(found.array, [expected])
+
+
+def test_a_bernoulli_of_great_logits_is_not_quite_certain():
+    ours = D.Bernoulli(logit=np.array([20, -20], "f"))
+    np.testing.assert_allclose(ours.variance.array, [2.0611537e-09] * 2, rtol=1e-5)
+    np.testing.assert_allclose(ours.entropy.array, [4.3284228e-08] * 2, rtol=1e-5)
 
 
 def _parameters(*values):
