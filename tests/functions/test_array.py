@@ -80,10 +80,16 @@ def test_padding_refuses_what_it_does_not_know():
 def test_split_axis_gives_a_tuple_unless_told_otherwise():
     assert isinstance(F.split_axis(X, 1, 0), tuple)
     assert isinstance(F.split_axis(X, 1, 0, force_tuple=False), Variable)
-    for cuts in (3, [1, 2], np.array([1, 1]), []):
+    for cuts in (3, [1, 2], np.array([1, 1]), [], [-2], [-3, -1]):
         parts = F.split_axis(X, cuts, 1)
         for part, expected in zip(parts, np.split(X, cuts, 1), strict=True):
             same(part, expected)
+
+
+def test_cuts_from_the_end_have_gradients():
+    x = Variable(X.copy())
+    F.sum(F.split_axis(x, [-1], 1)[0]).backward()
+    assert x.grad[:, :, 0].tolist() == [[1, 1, 0], [1, 1, 0]]
 
 
 def test_split_axis_with_some_parts_unused():
@@ -156,6 +162,10 @@ def test_permutations_undo_themselves():
         (lambda: F.stack([V, V], axis=2), "ndim"),
         (lambda: F.split_axis(X, 2, 1), "Expect: "),
         (lambda: F.split_axis(X, [9], 1), "Expect: "),
+        (lambda: F.split_axis(X, [-4], 1), "Expect: "),
+        (lambda: F.split_axis(X, [2, -2], 1), "do not fall"),
+        (lambda: F.split_axis(X, 0, 1), "at least 1 section"),
+        (lambda: F.split_axis(X, -3, 1), "at least 1 section"),
         (lambda: F.swapaxes(X, 0, 3), "ndim > 3"),
         (lambda: F.rollaxis(X, 0, 9), "ndim > 9"),
         (lambda: F.expand_dims(X, 5), "ndim"),

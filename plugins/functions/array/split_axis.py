@@ -16,11 +16,15 @@ from plugins.functions.axes import axes_of
 def _fits(f: Any, x: Any) -> None:
     cuts, size = f.indices_or_sections, x.shape[f.axis]
     if isinstance(cuts, int):
+        if cuts < 1:
+            raise InvalidType("at least 1 section", f"{cuts}")
         if size % cuts:
             raise InvalidType(f"x.shape[{f.axis}] % {cuts} == 0", f"{size % cuts} != 0")
-    elif max(cuts, default=0) > size:
-        raise InvalidType(f"x.shape[{f.axis}] >= {max(cuts)}", f"{size} < {max(cuts)}")
-    elif list(cuts) != sorted(cuts):
+        return
+    farthest = max(map(abs, cuts), default=0)
+    if farthest > size:
+        raise InvalidType(f"x.shape[{f.axis}] >= {farthest}", f"{size} < {farthest}")
+    if (places := f._places(size)) != sorted(places):
         raise InvalidType("indices that do not fall", f"{cuts}")
 
 
@@ -57,7 +61,7 @@ class SplitAxis(FunctionNode):
         cuts = self.indices_or_sections
         if isinstance(cuts, int):
             return list(range(0, size + 1, size // cuts)) if size else [0] * (cuts + 1)
-        return [0, *cuts, size]
+        return [0, *[c + size if c < 0 else c for c in cuts], size]
 
     def backward(
         self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
@@ -100,7 +104,8 @@ def split_axis(
 
     Args:
         x: Of any shape and dtype that has the axis.
-        indices_or_sections: How many equal sections, an int; or where to cut, a sequence of ints.
+        indices_or_sections: How many equal sections, an int; or where to cut, a sequence of ints,
+            which count from the end below 0.
         axis: The axis to cut along.
         force_tuple: Whether a single part comes as a tuple as well.
 
