@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,7 @@ class _Writing:
         translation = WORDS.get(e.call.name)
         if translation is None or any([v.dtype.kind in "cV" for v in (*e.inputs, *e.outputs)]):
             raise g.refuse(e)
+        _name_arguments(e)
         if lost := _UNWRITTEN & e.kwargs.keys():
             raise g.refuse(e, f"ONNX has nothing for its argument {min(lost)}")
         for value, name in zip(e.outputs, translation(g, e), strict=True):
@@ -286,6 +288,23 @@ class _Writing:
 
 _UNWRITTEN = {"where", "initial", "mode"}
 """Arguments of NumPy's functions that no translation looks at."""
+
+_BY_NAME = {*_UNWRITTEN, "dtype", "out", "ddof", "keepdims"}
+"""Arguments of NumPy's functions that translations look for by their names alone."""
+
+
+def _name_arguments(e: Equation) -> None:
+    """Give what is passed to a function of NumPy's by position the names that it has there."""
+    function = getattr(np, e.call.name, None)
+    if e.call.kind not in ("xp", "method") or not callable(function) or len(e.args) < 3:
+        return
+    taken = signature(function).parameters.values()
+    names = [p.name for p in taken if p.kind <= p.POSITIONAL_OR_KEYWORD][: len(e.args)]
+    for first, name in enumerate(names):
+        if name in _BY_NAME:
+            e.kwargs = {**e.kwargs, **dict(zip(names[first:], e.args[first:], strict=True))}
+            e.args = e.args[:first]
+            return
 
 
 def _of_one_dtype(call: Applied) -> bool:

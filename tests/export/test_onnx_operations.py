@@ -107,10 +107,25 @@ CALLS = {
     "the triangle of a vector": lambda x, i: np.tril(x[0]),
     "repeated never": lambda x, i: np.repeat(x, 0, axis=1),
     "large constants of one shape": lambda x, i: np.roll(np.roll(np.tile(x, 500), 1, 1), 5, 1),
+    "variance by position": lambda x, i: np.var(x, 1, None, None, 1),
+    "axes kept by position": lambda x, i: np.max(x, 0, None, True),
+    "ends by NumPy's older names": lambda x, i: np.clip(x, a_min=-1, a_max=0.5),
+    "numbers beyond the dtype": lambda x, i: (i.astype("uint8") < 300) & (i.astype("uint8") > -1),
+    "largest of truth values": lambda x, i: np.max(x > 0, axis=1),
+    "integers rounded": lambda x, i: np.floor(i) + np.trunc(i) + np.round(i),
+    "truth values chosen": lambda x, i: np.where(x > 0, i > 1, x < 0),
+    "a list assigned": _assigned(1, [1, 2, 3]),
+    "rolled twice along an axis": lambda x, i: np.roll(x, (1, 1), 1),
+    "NumPy's names": lambda x, i: np.subtract(np.multiply(x, x), np.square(np.negative(i))),
+    "infinities and NaN": lambda x, i: (
+        np.isnan(np.where(x > 0, np.float32("nan"), x)) | np.isinf(np.where(i > 2, np.inf, x))
+    ),
+    "sums so far": lambda x, i: np.cumsum(x) * np.cumprod(i),
     "broadcast to none": lambda x, i: np.broadcast_to(x[:, :1], (2, 0)) * 2,
 }
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom")  # of one element, which shapes are told of
 @pytest.mark.parametrize("name", CALLS)
 def test_what_numpy_takes(name):
     call = CALLS[name]
@@ -124,6 +139,9 @@ def test_what_numpy_takes(name):
         (lambda x, i: np.sum(x, where=x > 0), "argument where"),
         (lambda x, i: np.max(x, initial=9), "argument initial"),
         (lambda x, i: np.take(x, i, mode="clip"), "argument mode"),
+        (lambda x, i: np.take(x, i, 1, None, "wrap"), "argument mode"),
+        (lambda x, i: x[[True, False]], "its index is a mask"),
+        (lambda x, i: x[True], "its index is a mask"),
         (lambda x, i: x.reshape(3, 2, order="F"), "order 'F'"),
         (lambda x, i: x.ravel("F"), "order 'F'"),
         (lambda x, i: np.einsum(x, [0, 1], [1, 0]), "axes are given as numbers"),

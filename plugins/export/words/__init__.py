@@ -29,3 +29,35 @@ WORDS: dict[str, Translation] = {
     **linear_algebra.WORDS,
 }
 """Call -> translation."""
+
+_NUMPY_NAMES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_and": "and_",
+    "bitwise_or": "or_",
+    "bitwise_xor": "xor",
+    "conjugate": "conj",
+    "divide": "truediv",
+    "equal": "eq",
+    "floor_divide": "floordiv",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "positive": "pos",
+    "power": "pow",
+    "rint": "round",
+    "subtract": "sub",
+}
+"""What NumPy calls its functions, for what operators and the array standard call otherwise."""
+
+WORDS |= {name: WORDS[standard] for name, standard in _NUMPY_NAMES.items()}

@@ -32,8 +32,12 @@ def _binary(op: str) -> Translation:
 
 
 def _common(e: Equation) -> Any:
-    """The dtype in which two arguments meet."""
+    """The dtype in which two arguments meet; of a number beyond that of integers, one it is in."""
     kinds = [x.dtype if isinstance(x, Value) else x for x in e.args[:2]]
+    ranges = [np.iinfo(kind) for kind in kinds if getattr(kind, "kind", "") in ("i", "u")]
+    for i, x in enumerate(kinds):
+        if type(x) is int and any([not ends.min <= x <= ends.max for ends in ranges]):
+            kinds[i] = np.asarray(x).dtype
     if not any([isinstance(x, Value) for x in e.args[:2]]):
         return np.result_type(*map(np.asarray, kinds))
     return np.result_type(*kinds)
@@ -115,8 +119,21 @@ def _copysign(g: Graph, e: Equation) -> list[str]:
     return [g.add("Where", below, g.add("Neg", size), size, dtype=dtype)]
 
 
+def _to_integers(op: str) -> Translation:
+    """The translation of a rounding, which leaves integers as they are."""
+
+    def translation(g: Graph, e: Equation) -> list[str]:
+        dtype = e.outputs[0].dtype
+        x = g.operand(e.args[0], dtype)
+        return [g.add(op, x) if dtype.kind == "f" else x]
+
+    return translation
+
+
 def _truncated(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
+    if dtype.kind != "f":
+        return same(g, e)
     x = g.operand(e.args[0], dtype)
     return [g.add("Mul", g.add("Sign", x), g.add("Floor", g.add("Abs", x)))]
 
@@ -124,7 +141,7 @@ def _truncated(g: Graph, e: Equation) -> list[str]:
 def _round(g: Graph, e: Equation) -> list[str]:
     if e.args[1:] or e.kwargs.get("decimals"):
         raise g.refuse(e, "it rounds to decimals")
-    return [g.add("Round", g.operand(e.args[0], e.outputs[0].dtype))]
+    return _to_integers("Round")(g, e)
 
 
 def _is_finite(g: Graph, e: Equation) -> list[str]:
@@ -135,9 +152,25 @@ def _is_finite(g: Graph, e: Equation) -> list[str]:
     return [g.add("Not", bad)]
 
 
+def _asked(op: str) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        x = g.operand(e.args[0])
+        if g.dtype(x).kind != "f":
+            return [g.full(e.outputs[0].shape, False, bool)]
+        return [g.add(op, x, dtype=bool)]
+
+    return translation
+
+
+def _square(g: Graph, e: Equation) -> list[str]:
+    x = g.operand(e.args[0], e.outputs[0].dtype)
+    return [g.add("Mul", x, x)]
+
+
 def _clip(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
-    ends = dict(zip(("min", "max"), e.args[1:], strict=False)) | e.kwargs
+    given = {name.removeprefix("a_"): end for name, end in e.kwargs.items()}
+    ends = dict(zip(("min", "max"), e.args[1:], strict=False)) | given
     found = g.operand(e.args[0], dtype)
     for name, op in (("min", "Max"), ("max", "Min")):
         if ends.get(name) is not None:
@@ -149,6 +182,10 @@ def _where(g: Graph, e: Equation) -> list[str]:
     condition, *branches = e.args
     dtype = e.outputs[0].dtype
     parts = [g.operand(x, dtype) for x in branches]
+    if dtype.kind == "b":  # which onnxruntime's Where does not take
+        chosen = g.operand(condition, bool)
+        first = g.add("And", chosen, parts[0])
+        return [g.add("Or", first, g.add("And", g.add("Not", chosen), parts[1]))]
     return [g.add("Where", g.operand(condition, bool), *parts, dtype=dtype)]
 
 
@@ -190,8 +227,12 @@ WORDS: dict[str, Translation] = {
     "logical_or": _logical("Or"),
     "logical_xor": _logical("Xor"),
     "logical_not": _logical("Not"),
-    "ceil": unary("Ceil"),
-    "floor": unary("Floor"),
+    "ceil": _to_integers("Ceil"),
+    "floor": _to_integers("Floor"),
+    "square": _square,
+    "reciprocal": unary("Reciprocal"),
+    "isinf": _asked("IsInf"),
+    "isnan": _asked("IsNaN"),
     "sign": unary("Sign"),
     "copysign": _copysign,
     "isfinite": _is_finite,

@@ -36,7 +36,7 @@ def getitem(g: Graph, e: Equation) -> list[str]:
     x, index = e.args
     parts = _entries(index, len(x.shape))
     name = g.operand(x)
-    if any([isinstance(p, Value) and p.dtype.kind == "b" for p in parts]):
+    if any(map(_is_mask, parts)):
         raise g.refuse(e, "its index is a mask")
     along = [part for part in parts if part is not None]
     name = _sliced(g, name, along)
@@ -48,6 +48,12 @@ def getitem(g: Graph, e: Equation) -> list[str]:
         found = g.gather(name, _index(g, places[0]), axis)
         return [g.reshape(found, e.outputs[0].shape)]
     return [g.reshape(_gathered(g, e, name, parts, along), e.outputs[0].shape)]
+
+
+def _is_mask(part: Any) -> bool:
+    if isinstance(part, Value):
+        return bool(part.dtype.kind == "b")
+    return isinstance(part, (bool, np.bool_, list)) and np.asarray(part).dtype.kind == "b"
 
 
 def _index(g: Graph, part: Any) -> str:
@@ -143,7 +149,7 @@ def set_item(g: Graph, e: Equation) -> list[str]:
     taken = [_places(g, e, part, n) for part, n in zip(parts, x.shape, strict=True)]
     if [] in taken:
         return [g.operand(x)]
-    shape = tuple(getattr(value, "shape", ()))
+    shape = tuple(np.shape(value))
     kept = [i for i, part in enumerate(parts) if not isinstance(part, int)]
     axes = [part for part in entries if not isinstance(part, int)]  # of what is assigned to
     shape = (1,) * (len(axes) - len(shape)) + shape[max(0, len(shape) - len(axes)) :]
@@ -184,7 +190,7 @@ def scatter(how: str, g: Graph, e: Equation) -> list[str]:
         parts.pop()
     if not parts or len(_arrays(parts)) != len(parts):
         raise g.refuse(e, "its index is not of arrays alone")
-    if any([isinstance(part, Value) and part.dtype.kind == "b" for part in parts]):
+    if any(map(_is_mask, parts)):
         raise g.refuse(e, "its index is a mask")
     shape = broadcast_shapes([tuple(getattr(p, "shape", np.shape(p))) for p in parts])
     sizes = x.shape[: len(parts)]

@@ -23,10 +23,11 @@ def axes_of(e: Equation, usual: int | None = None) -> tuple[Value, Any, bool]:
     return x, axis, bool(e.kwargs.get("keepdims", False))
 
 
-def _reduce(op: str, logical: bool = False) -> Translation:
+def _reduce(op: str, asks: bool = False) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         x, axis, keepdims = axes_of(e)
         dtype = e.outputs[0].dtype
+        logical = asks or dtype.kind == "b"  # the largest of truth values says whether one is true
         name = g.cast(g.operand(x, bool), "int32") if logical else g.operand(x, dtype)
         axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
         given = [g.integers(axes)] if axes else []
@@ -70,18 +71,24 @@ def _variance(g: Graph, e: Equation) -> list[str]:
     return [g.add("Sqrt", found) if e.call.name.endswith("std") else found]
 
 
-def _cumulative_sum(g: Graph, e: Equation) -> list[str]:
+def _along(g: Graph, e: Equation) -> tuple[str, int, int]:
+    """The array, in a row where there is no axis, an axis, and how long that is."""
     x, axis, _ = axes_of(e)
+    name = g.operand(x, e.outputs[0].dtype)
+    if axis is None:
+        return g.reshape(name, (-1,)), 0, prod(x.shape)
+    return name, axis, x.shape[axis]
+
+
+def _cumulative_sum(g: Graph, e: Equation) -> list[str]:
     if e.kwargs.get("include_initial"):
         raise g.refuse(e, "it begins with 0")
-    axis = 0 if axis is None else axis
-    return [g.add("CumSum", g.operand(x, e.outputs[0].dtype), g.constant(axis, "int64"))]
+    name, axis, _ = _along(g, e)
+    return [g.add("CumSum", name, g.constant(axis, "int64"))]
 
 
 def _cumulative_product(g: Graph, e: Equation) -> list[str]:
-    x, axis, _ = axes_of(e)
-    axis = 0 if axis is None else axis
-    name, n = g.operand(x, e.outputs[0].dtype), x.shape[axis]
+    name, axis, n = _along(g, e)
     if isinstance(n, Dim) or n > 256:
         raise g.refuse(e, "it is along an axis of unknown length, or of more than 256")
     if n == 0:
@@ -98,12 +105,14 @@ WORDS: dict[str, Translation] = {
     "max": _reduce("ReduceMax"),
     "min": _reduce("ReduceMin"),
     "prod": _reduce("ReduceProd"),
-    "any": _reduce("ReduceMax", logical=True),
-    "all": _reduce("ReduceMin", logical=True),
+    "any": _reduce("ReduceMax", asks=True),
+    "all": _reduce("ReduceMin", asks=True),
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "var": _variance,
     "std": _variance,
     "cumulative_sum": _cumulative_sum,
     "cumulative_prod": _cumulative_product,
+    "cumsum": _cumulative_sum,
+    "cumprod": _cumulative_product,
 }

@@ -67,6 +67,7 @@ def _tile(g: Graph, e: Equation) -> list[str]:
 def _repeat(g: Graph, e: Equation) -> list[str]:
     x, times = e.args[0], e.args[1]
     axis = e.kwargs.get("axis", e.args[2] if len(e.args) > 2 else None)
+    times = int(times) if isinstance(times, np.integer) else times
     if not isinstance(times, int):
         raise g.refuse(e, "it repeats each element another number of times")
     shape = list(x.shape) if axis is not None else [prod(x.shape)]
@@ -95,16 +96,11 @@ def _roll(g: Graph, e: Equation) -> list[str]:
         name, shape, axis = g.reshape(name, (-1,)), [prod(x.shape)], 0
     else:
         shape = list(x.shape)
-    pairs = zip(
-        [shift] if isinstance(shift, int) else shift,
-        [axis] if isinstance(axis, int) else axis,
-        strict=True,
-    )
-    for by, along in pairs:
+    for by, along in np.broadcast(shift, axis):
         n = shape[along]
         if isinstance(n, Dim):
             raise g.refuse(e, "it is along the batch")
-        name = g.gather(name, (np.arange(n) - by) % max(n, 1), along)
+        name = g.gather(name, (np.arange(n) - by) % max(n, 1), int(along))
     return [g.reshape(name, x.shape)]
 
 
