@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from core.dataset.indexing import positions
+from core.dataset.indexing import position, positions
 from core.errors.set_by_init import NeedsInit
 
 
@@ -20,6 +20,8 @@ class DatasetMixin(NeedsInit, ABC):
     >>> dataset = Squares()
     >>> dataset[3], dataset[1:4], dataset[[0, 4]]
     (9, [1, 4, 9], [0, 16])
+    >>> dataset[-1], list(dataset)
+    (16, [0, 1, 4, 9, 16])
     """
 
     @abstractmethod
@@ -33,6 +35,12 @@ class DatasetMixin(NeedsInit, ABC):
         )
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one example for an integer, a list of them for a slice, a list or an array."""
-        found = positions(type(self).__name__, index, len(self))
-        return self.get_example(index) if found is None else [self.get_example(i) for i in found]
+        """Return one example for an integer, a list of them for a slice, a list or an array.
+
+        Negative integers count from the end. Raises IndexError outside of the length.
+        """
+        name, length = type(self).__name__, len(self)
+        found = positions(name, index, length)
+        if found is None:
+            return self.get_example(position(name, index, length))
+        return [self.get_example(i) for i in found]

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 
+def position(where: str, index: Any, length: int) -> Any:
+    """The position from 0 that an integer names, which may count from the end.
+
+    What is no integer is left to the dataset. Raises IndexError, in the name of `where`, for one
+    outside of the length: iteration ends there, also where examples are computed.
+
+    >>> position("it", 3, 6), position("it", -1, 6), position("it", "name", 6)
+    (3, 5, 'name')
+    """
+    if not hasattr(index, "__index__"):
+        return index
+    found = operator.index(index)
+    if not -length <= found < length:
+        raise IndexError(f"{where}: index {found} is outside of {length} examples.")
+    return found + length if found < 0 else found
+
+
 def positions(where: str, index: Any, length: int) -> list[Any] | range | None:
-    """The positions that a slice, a list or an array of integers names; None for a single one.
+    """Positions from 0 that a slice, a list or an array of integers names; None for a single one.
 
     Raises TypeError, in the name of `where`, for a mask of booleans, which would be taken for 0, 1.
 
     >>> positions("it", slice(1, None, 2), 6), positions("it", [4, -1], 6), positions("it", 3, 6)
-    (range(1, 6, 2), [4, -1], None)
+    (range(1, 6, 2), [4, 5], None)
     """
     if isinstance(index, int):  # the usual case, and a quick answer
         return None
@@ -26,4 +44,4 @@ def positions(where: str, index: Any, length: int) -> list[Any] | range | None:
             f"{where}: expected integers as indices, got a mask of booleans. "
             "Turn it into positions first."
         )
-    return index
+    return [position(where, i, length) for i in index]

@@ -29,4 +29,5 @@ class DictDataset(NeedsInit):
         found = indexing.positions(type(self).__name__, index, self._length)
         if found is not None:
             return [self[i] for i in found]
-        return {name: dataset[index] for name, dataset in self._datasets.items()}
+        at = indexing.position(type(self).__name__, index, self._length)
+        return {name: dataset[at] for name, dataset in self._datasets.items()}

@@ -41,4 +41,5 @@ class TupleDataset(NeedsInit):
         found = indexing.positions(type(self).__name__, index, self._length)
         if found is not None:
             return [self[i] for i in found]
-        return tuple([dataset[index] for dataset in self._datasets])
+        at = indexing.position(type(self).__name__, index, self._length)
+        return tuple([dataset[at] for dataset in self._datasets])

@@ -19,8 +19,6 @@ class Tens(DatasetMixin):
         return self.length
 
     def get_example(self, i):
-        if not 0 <= i < self.length:
-            raise IndexError(i)
         return i * 10
 
 
@@ -65,6 +63,27 @@ def test_a_dataset_defines_examples_or_indexing():
 def test_iteration_ends():
     assert list(Tens(3)) == list(D.ConcatenatedDataset(Tens(3))) == [0, 10, 20]
     assert list(D.SubDataset(Tens(9), 1, 3)) == [10, 20]
+    assert list(D.TransformDataset(Tens(3), abs)) == [0, 10, 20]
+    assert list(D.TupleDataset(Tens(2), Tens(2))) == [(0, 0), (10, 10)]
+    assert list(D.DictDataset(a=Tens(2))) == [{"a": 0}, {"a": 10}]
+
+
+@given(lengths, st.integers(-30, 30), st.sampled_from([int, np.int64, np.int8, np.array]))
+def test_one_position_is_that_of_a_list_or_refused(length, index, kind):
+    expected = list(range(0, 10 * length, 10))
+    pairs = D.TupleDataset(Tens(length), expected)
+    named = D.DictDataset(a=Tens(length), b=expected)
+    table = D.from_data({"a": Tens(length), "b": expected})
+    for dataset in (Tens(length), D.TransformDataset(Tens(length), abs), pairs, named, table):
+        if -length <= index < length:
+            found = dataset[kind(index)]
+            wanted = {"a": expected[index], "b": expected[index]}
+            assert found in (expected[index], tuple(wanted.values()), wanted)
+            assert dataset[[index]] == [found]
+        else:
+            for outside in (kind(index), [kind(index)]):
+                with pytest.raises(IndexError, match=f"index {index} is outside of {length}"):
+                    dataset[outside]
 
 
 @pytest.mark.parametrize("make", [D.TupleDataset, lambda *d: D.DictDataset(a=d[0], b=d[1])])

@@ -246,7 +246,7 @@ def test_a_dataset_derived_from_another():
         (lambda t: t.slice[[True, False]], ValueError, "a mask of 5 booleans, got 2"),
         (lambda t: t.slice[2], TypeError, "rows as a slice or a list, got 2"),
         (lambda t: t.slice[1, 2, 3], IndexError, "got 3 things"),
-        (lambda t: t[5], IndexError, "out of bounds"),
+        (lambda t: t[5], IndexError, "index 5 is outside of 5 examples"),
         (lambda t: t.join(t), ValueError, "got a, b, c repeatedly"),
         (lambda t: t.join(from_data([1])), ValueError, r"one length, got \[5, 1\]"),
         (lambda t: t.concat(t.slice[:, ("b",)]), ValueError, "expected datasets with the keys"),

@@ -357,6 +357,7 @@ BEHAVIOUR = {
             "A batch may be larger than two passes.",
         ),
         ("it_zero_batch ds_sub_bad", "What gives nothing for ever is refused."),
+        ("ds_mixin", "Negative indices count from the end, as they do in lists and slices."),
         ("ds_split_float", "Where a dataset is split is a whole number."),
         ("it_array ds_tuple_np", "Batches are lists, shuffled or not; items are examples."),
         ("ds_mixin_missing* ser_base_*", "What lacks a method is told when it is made."),
