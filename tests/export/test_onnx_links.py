@@ -356,6 +356,9 @@ def test_refusals_name_the_place():
         exported(lambda x: x + np.arange(len(x), dtype="f"), np.zeros(3, "f"))
     with pytest.raises(ExportError, match="other things with a larger batch"):
         exported(lambda x: F.sum(F.stack([F.exp(a) for a in x])), np.zeros((3, 2), "f"))
+    for part in (slice(8), slice(-8, None), slice(None, -8, -1)):
+        with pytest.raises(ExportError, match="slice ends where the batch does.*batch=None"):
+            exported(lambda x, part=part: F.mean(x[part]), np.zeros((3, 2), "f"))
     with pytest.raises(ExportError, match="an opset from 18 to 28, got 29"):
         exported(F.relu, np.zeros((3, 2), "f"), opset=29)
     with pytest.raises(ExportError, match="expected 1 input_names"):

@@ -39,6 +39,9 @@ def getitem(g: Graph, e: Equation) -> list[str]:
     if any(map(_is_mask, parts)):
         raise g.refuse(e, "its index is a mask")
     along = [part for part in parts if part is not None]
+    if any([_is_cut(n, part) for n, part in zip(x.shape, along, strict=True)]):
+        why = "its slice ends where the batch does, not where it says; give more, or batch=None"
+        raise g.refuse(e, why)
     name = _sliced(g, name, along)
     places = _arrays(along)
     if not places:
@@ -48,6 +51,14 @@ def getitem(g: Graph, e: Equation) -> list[str]:
         found = g.gather(name, _index(g, places[0]), axis)
         return [g.reshape(found, e.outputs[0].shape)]
     return [g.reshape(_gathered(g, e, name, parts, along), e.outputs[0].shape)]
+
+
+def _is_cut(n: Any, part: Any) -> bool:
+    """Whether a slice of the batch goes beyond it, where it is a part of larger ones."""
+    if not isinstance(n, Dim) or not isinstance(part, slice):
+        return False
+    ends = [end for end in (part.start, part.stop) if type(end) is int]
+    return any([not -n <= end <= n for end in ends])
 
 
 def _is_mask(part: Any) -> bool:
