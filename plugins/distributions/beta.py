@@ -65,7 +65,7 @@ class Beta(Distribution):
     @property
     def variance(self) -> Variable:
         total = self.a + self.b
-        return self.a * self.b / (total * total * (total + 1))
+        return (self.a / total) * (self.b / total) / (total + 1)
 
     @property
     def entropy(self) -> Variable:

@@ -52,7 +52,7 @@ class Dirichlet(Distribution):
     @property
     def variance(self) -> Variable:
         total = F.sum(self.alpha, axis=-1, keepdims=True)
-        return self.alpha * (total - self.alpha) / (total * total * (total + 1))
+        return (self.alpha / total) * ((total - self.alpha) / total) / (total + 1)
 
     @property
     def entropy(self) -> Variable:

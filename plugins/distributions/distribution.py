@@ -39,18 +39,18 @@ class Distribution:
     def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
         """The parameters as Variables of one batch; each has `event_ndim` axes of its own.
 
-        Numbers get the dtype of the arrays beside them, or `core.config.dtype`.
+        Numbers, and integers, get the dtype of the floating arrays beside them, or
+        `core.config.dtype`.
         """
         arrays = [as_variable(x) for x in given.values() if not isinstance(x, (int, float))]
-        if arrays:
-            spec: tuple[Any, ...] = arrays[0].backend, arrays[0].dtype, arrays[0].device
-        else:
-            spec = backend.current(), config.dtype, None
-        made = [
-            as_variable(spec[0].asarray(x, *spec[1:])) if isinstance(x, (int, float)) else x
+        home = arrays[0].backend if arrays else backend.current()
+        dtype = next((x.dtype for x in arrays if _is_floating(x)), home.dtype(config.dtype))
+        device = arrays[0].device if arrays else None
+        found = [
+            as_variable(home.asarray(x, dtype, device)) if isinstance(x, (int, float)) else x
             for x in given.values()
         ]
-        found = [as_variable(x) for x in made]
+        found = [x if _is_floating(x) else F.cast(x, dtype) for x in map(as_variable, found)]
         if len(found) > 1:
             found = list(F.broadcast(*found))
         self._params = dict(zip(given, found, strict=True))
@@ -165,8 +165,7 @@ class Distribution:
         if isinstance(x, (int, float)):
             return as_variable(like.backend.asarray(x, like.dtype, like.device))
         point = as_variable(x)
-        floating = self.xp.isdtype(point.dtype, "real floating")
-        return point if floating else F.cast(point, like.dtype)
+        return point if _is_floating(point) else F.cast(point, like.dtype)
 
     def _probability(self, p: Operand) -> Variable:
         """A probability; NaN for what is none."""
@@ -197,6 +196,10 @@ class Distribution:
     def __repr__(self) -> str:
         params = ", ".join([f"{name}: {list(x.shape)}" for name, x in self._params.items()])
         return f"{type(self).__name__}({params})"
+
+
+def _is_floating(x: Variable) -> bool:
+    return bool(x.xp.isdtype(x.dtype, "real floating"))
 
 
 def either(owner: str, **given: Operand | None) -> tuple[str, Operand]:

@@ -9,6 +9,7 @@ from core.errors import NotDifferentiable
 from core.functions import digamma
 
 TERMS = 20  # of the series, between looks at how much is left
+GREAT = 1e6  # shapes from which on the series has too many terms, whose errors add up
 
 
 def standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
@@ -27,7 +28,8 @@ def log_standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
 def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
     """Draws, by rejection, and the logarithms of what they are to be multiplied by.
 
-    Shapes below 1 are drawn at k + 1 and multiplied by u^(1/k).
+    Shapes below 1 are drawn at k + 1 and multiplied by u^(1/k). What is no shape gives NaN:
+    it would be rejected for ever.
 
     Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
     """
@@ -35,11 +37,12 @@ def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
     def uniform() -> Any:
         return random.uniform(k.shape, k.dtype, float(xp.finfo(k.dtype).eps) / 4, 1, device=device)
 
+    shape = (k >= 0) & (k < float("inf"))
+    k = xp.where(shape, k, 1.0)
     small = k < 1
     d = xp.where(small, k + 1, k) - 1 / 3
     c = 1 / xp.sqrt(9 * d)
-    found = xp.zeros_like(k)
-    missing = xp.ones_like(k, dtype=xp.bool)
+    found, missing = xp.full_like(k, float("nan")), shape
     while bool(xp.any(missing)):
         z = random.normal(k.shape, k.dtype, device=device)
         cubic = 1 + c * z
@@ -74,6 +77,13 @@ class GammaSlope(FunctionNode):
         dtype = x.dtype
         k, x = xp.astype(k, xp.float64), xp.astype(x, xp.float64)
         log_x, x = (x, xp.exp(x)) if self.of_logs else (xp.log(x), x)
+        great = k > GREAT
+        # There a draw is k + z √k + (z² - 1) / 3, of a z that is nearly normal, and stays.
+        most, drawn = xp.where(great, k, 1.0), xp.where(great, x, 1.0)
+        apart = (drawn - most) / most
+        limit = 1 + 0.5 * apart - (apart * apart - 1 / most) / 6
+        limit = limit / drawn if self.of_logs else limit
+        k, x, log_x = (xp.where(great, 1.0, a) for a in (k, x, log_x))
         # The term of n over the density: x^(n+1) Γ(k) / Γ(k+n+1); for logarithms, x times less.
         term = 1 / k if self.of_logs else x / k
         psi = digamma(k + 1).array
@@ -84,7 +94,7 @@ class GammaSlope(FunctionNode):
                 n += 1
                 term = term * (x / (k + n))
                 psi = psi + 1 / (k + n)
-        return xp.astype(total, dtype)
+        return xp.astype(xp.where(great, limit, total), dtype)
 
     def gradient(self, xp: Any, g: Any) -> Any:
         raise NotDifferentiable("draws from gamma distributions have first derivatives only.")

@@ -45,7 +45,8 @@ class Geometric(Distribution):
     def sample_n(self, n: int) -> Variable:
         xp = self.xp
         trials = xp.ceil(xp.log(self._uniform(n, *self.batch_shape)) / xp.log1p(-self.p.array))
-        return as_variable(xp.astype(xp.maximum(trials, xp.ones_like(trials)), xp.int32))
+        within_int64 = xp.minimum(xp.maximum(trials, xp.ones_like(trials)), 2.0**62)
+        return as_variable(xp.astype(within_int64, xp.int64))
 
     @property
     def mean(self) -> Variable:

@@ -12,6 +12,8 @@ from plugins.distributions.incomplete import Gammainc, Gammaincc
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
 
+GREATEST = 2.0**62  # of the means that draws, which are int64, are made for
+
 
 class Poisson(Distribution):
     """Distributions of the number of events, of probability lam^x exp(-lam) / x!.
@@ -56,7 +58,7 @@ class Poisson(Distribution):
         lam = xp.astype(xp.broadcast_to(self.lam.array, shape), xp.float64)
         large = lam >= LARGE
         counted = _counted(xp, self._uniform(*shape), xp.where(large, 1.0, lam))
-        rejected = self._rejected(xp.where(large, lam, float(LARGE)), large)
+        rejected = self._rejected(xp.where(large, xp.minimum(lam, GREATEST), float(LARGE)), large)
         return as_variable(xp.astype(xp.where(large, rejected, counted), xp.int64))
 
     def _rejected(self, lam: Any, wanted: Any) -> Any:

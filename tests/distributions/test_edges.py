@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import scipy.stats as S
 
+import core
 import core.distributions as D
 import core.functions as F
 from core import Variable
+from plugins.distributions import gamma_draws
 
 NAN, INF = float("nan"), float("inf")
 
@@ -195,3 +197,57 @@ def test_a_negative_zero_is_a_probability_of_zero(dtype):
     with np.errstate(divide="ignore"):
         for of in (D.Cauchy, D.Normal):
             assert (of(loc, scale).icdf(zero).array == -INF).all()
+
+
+def test_draws_of_what_is_no_shape_are_nan():
+    """They were rejected for ever."""
+    k = Variable(np.array([NAN, -1, INF, 2], "f"))
+    y = D.Gamma(k, 1.0).sample(3)
+    np.testing.assert_array_equal(np.isnan(y.array), [[True, True, True, False]] * 3)
+    with np.errstate(all="ignore"):
+        F.sum(y).backward()
+    assert np.isfinite(k.grad[3])
+    np.testing.assert_array_equal(np.isnan(D.Beta(k, 1.0).sample().array), [1, 1, 1, 0])
+    assert np.isnan(D.Dirichlet(k).sample().array).all()
+
+
+def test_draws_beyond_integers_are_the_greatest():
+    with np.errstate(all="ignore"):
+        greatest = D.Poisson(np.array([INF, 1e30], "f")).sample(2).array
+        trials = D.Geometric(np.array([1e-30, 1e-10], "f")).sample(100).array
+    assert trials.dtype == greatest.dtype == "int64"
+    assert (greatest > 2**61).all() and (trials[:, 0] > 2**61).all()
+    assert trials.min() > 0 and 1e9 < trials[:, 1].mean() < 1e11
+
+
+def test_integers_are_parameters_of_the_dtype_beside_them():
+    ours = D.Uniform(low=np.array([0, 1]), high=2.5)
+    assert ours.low.dtype == core.config.dtype
+    np.testing.assert_array_equal(ours.scale.array, [2.5, 1.5])
+    ours = D.Normal(np.array([0, 1]), np.array([0.5, 2.0]))
+    assert ours.loc.dtype == "float64"
+    np.testing.assert_allclose(ours.prob(np.array([0, 1])).array, S.norm.pdf(0) / ours.scale.array)
+
+
+def test_variances_in_half_precision_do_not_overflow():
+    a = np.array([20, 40], "float16")
+    np.testing.assert_allclose(
+        D.Beta(a, a).variance.array, S.beta.var(a.astype("d"), a.astype("d")), rtol=1e-2
+    )
+    found = D.Dirichlet(a).variance.array
+    np.testing.assert_allclose(found, np.full(2, S.beta.var(20, 40)), rtol=1e-2)
+
+
+@pytest.mark.parametrize("of_logs", [False, True])
+def test_slopes_of_draws_of_great_shapes(of_logs, monkeypatch):
+    """The series and its limit agree where both can be computed."""
+    k = 1e7
+    x = k + np.sqrt(k) * np.array([-4.0, -1.0, 0.0, 2.0, 4.0])
+    given = np.full(5, k), np.log(x) if of_logs else x
+    series = gamma_draws.GammaSlope(of_logs).evaluate(*given)
+    monkeypatch.setattr(gamma_draws, "GREAT", 1e6)
+    np.testing.assert_allclose(gamma_draws.GammaSlope(of_logs).evaluate(*given), series, rtol=1e-7)
+    (slope,) = core.grad(
+        [F.mean(D.Gamma(given := Variable(np.array([1e15])), 1).sample())], [given]
+    )
+    np.testing.assert_allclose(slope.array, 1, rtol=1e-6)
