@@ -46,11 +46,11 @@ class Distribution:
         home = arrays[0].backend if arrays else backend.current()
         dtype = next((x.dtype for x in arrays if _is_floating(x)), home.dtype(config.dtype))
         device = arrays[0].device if arrays else None
-        found = [
+        made = [
             as_variable(home.asarray(x, dtype, device)) if isinstance(x, (int, float)) else x
             for x in given.values()
         ]
-        found = [x if _is_floating(x) else F.cast(x, dtype) for x in map(as_variable, found)]
+        found = [x if _is_floating(x) else F.cast(x, dtype) for x in map(as_variable, made)]
         if len(found) > 1:
             found = list(F.broadcast(*found))
         self._params = dict(zip(given, found, strict=True))
