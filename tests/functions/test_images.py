@@ -34,6 +34,16 @@ def test_a_resized_ramp_is_a_ramp():
     np.testing.assert_array_equal(F.resize_images(x[None, None], (5, 3)).array[0, 0], x)
 
 
+def test_infinite_pixels_are_repeated_as_they_are():
+    x = core.Variable(np.array([[[[0.0, -np.inf], [np.nan, np.inf]]]]))
+    y = F.resize_images(x, (3, 4), mode="nearest")
+    top, low = [0, 0, -np.inf, -np.inf], [np.nan, np.nan, np.inf, np.inf]
+    np.testing.assert_array_equal(y.array[0, 0], [top, top, low])
+    g = np.array([[[[1.0, 0, 0, 0], [2, 0, np.inf, 0], [0, 4, 0, 0]]]])
+    (gx,) = core.grad([y], [x], [core.Variable(g)])
+    np.testing.assert_array_equal(gx.array[0, 0], [[3, np.inf], [4, 0]])
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 4), (5, 2)])
 def test_sampling_images_of_other_sizes(size):
     x = RANDOM.normal(size=(2, 2, *size))
@@ -114,6 +124,8 @@ def test_windows_that_do_not_fit_and_former_arguments_are_refused():
 def test_a_resized_image_refuses_other_modes():
     with pytest.raises(ValueError, match="'bilinear' or 'nearest', got 'cubic'"):
         F.resize_images(IMAGE, (2, 2), mode="cubic")
+    with pytest.raises(ValueError, match=r"at least 0, got \(-1, 2\)"):
+        F.resize_images(IMAGE, (-1, 2))
 
 
 def test_a_place_that_is_not_a_number_makes_its_pixel_nan():

@@ -6,13 +6,15 @@ from typing import Any
 
 from core import Domain, FunctionNode, choice, real
 from core.typing import AnyArray
+from plugins.functions.array.take import AddTaken
 from plugins.functions.derived import function_of
 
 
 class ResizeImages(FunctionNode):
     """Resize images by bilinear interpolation, or by repeating and omitting pixels.
 
-    The result is R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C.
+    Interpolated, the result is R x C^T, with the weights of rows R and of columns C; the gradient
+    is R^T g C. Otherwise pixels are taken by number, so that infinite ones stay where they are.
 
     Args:
         x: Images (n, c, h, w), floating.
@@ -26,7 +28,7 @@ class ResizeImages(FunctionNode):
 
     Raises:
         InvalidType: `x` has no four axes, has no pixels, or is not floating.
-        ValueError: There is no such mode.
+        ValueError: There is no such mode, or a size is negative.
 
     >>> import core.functions as F, numpy as np
     >>> x = np.array([[[[0, 2]]]], "f")
@@ -54,9 +56,13 @@ class ResizeImages(FunctionNode):
     )
 
     def prepare(self) -> None:
-        if self.mode not in PLACES:
+        if self.mode not in MODES:
             raise ValueError(
                 f"resize_images: expected the mode 'bilinear' or 'nearest', got {self.mode!r}"
+            )
+        if min(self.output_shape) < 0:
+            raise ValueError(
+                f"resize_images: expected an output_shape of at least 0, got {self.output_shape}"
             )
 
     @property
@@ -71,19 +77,31 @@ class ResizeImages(FunctionNode):
 
     def compute(self, xp, x):
         rows, columns = self.output_shape
+        if self.mode == "nearest":
+            self.R, self.C = self.numbers(xp, x, 2, rows), self.numbers(xp, x, 3, columns)
+            return xp.take(xp.take(x, self.R, axis=2), self.C, axis=3)
         self.R, self.C = self.weights(xp, x, 2, rows), self.weights(xp, x, 3, columns)
         return self.R @ (x @ self.C.T)
 
     def gradient(self, xp, g, R, C):
+        if self.mode == "nearest":
+            shape = self.input_shape(0)
+            g = AddTaken(2, (*shape[:3], g.shape[3])).evaluate(g, R)
+            return AddTaken(3, shape).evaluate(g, C)
         return R.T @ (g @ C)
 
     def weights(self, xp: Any, x: AnyArray, axis: int, count: int) -> AnyArray:
         """(count, n): how much each of n pixels gives to each of `count` places."""
         n = x.shape[axis]
-        places = PLACES[self.mode](n, count, self.align_corners)
+        places = _between(n, count, self.align_corners)
         pixels = xp.arange(n, dtype=x.dtype, device=x.device)
         apart = xp.abs(xp.asarray(places, dtype=x.dtype, device=x.device)[:, None] - pixels)
         return xp.maximum(1.0 - apart, xp.zeros_like(apart))
+
+    def numbers(self, xp: Any, x: AnyArray, axis: int, count: int) -> AnyArray:
+        """(count,): the pixel under the corner of each place."""
+        numbers = [i * x.shape[axis] // count for i in range(count)]
+        return xp.asarray(numbers, dtype=xp.int64, device=x.device)
 
 
 def _between(n: int, count: int, align_corners: bool) -> list[float]:
@@ -93,12 +111,7 @@ def _between(n: int, count: int, align_corners: bool) -> list[float]:
     return [min(max((i + 0.5) * n / count - 0.5, 0.0), n - 1.0) for i in range(count)]
 
 
-def _on_pixels(n: int, count: int, align_corners: bool) -> list[float]:
-    return [float(i * n // count) for i in range(count)]
-
-
-PLACES = {"bilinear": _between, "nearest": _on_pixels}
-"""Where, among n pixels, the `count` of the result lie."""
+MODES = ("bilinear", "nearest")
 
 
 resize_images = function_of(
