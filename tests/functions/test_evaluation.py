@@ -66,6 +66,17 @@ def test_r2_score_of_constant_truth():
     assert F.r2_score(pred[:0], true[:0]).array == 0
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("value", [0.1, 0.7, 1.1, 3.3])
+def test_r2_score_of_constant_truth_whose_sum_is_rounded(value, dtype):
+    for n in (3, 7, 10, 11, 100):
+        pred, true = Variable(np.zeros(n, dtype)), np.full(n, value, dtype)
+        score = F.r2_score(pred, true, np.linspace(0.1, 0.7, n).astype(dtype))
+        score.backward()
+        assert score.array == F.r2_score(pred, true).array == 0
+        np.testing.assert_array_equal(pred.grad, 0)
+
+
 def test_weights_count_as_repetitions():
     pred, true = np.random.default_rng(0).normal(size=(2, 4))
     weighted = F.r2_score(pred, true, sample_weight=np.array([1.0, 2.0, 3.0, 0.0]))

@@ -45,7 +45,7 @@ class R2Score(FunctionNode):
 
     def compute(self, xp, pred, true, sample_weight=None):
         w = self._weights(xp, true, sample_weight)
-        error, away = pred - true, true - self._mean(xp, true, w)
+        error, away = pred - true, self._away(xp, true, w)
         variance = xp.sum(w * away * away, axis=0)
         ratio = xp.sum(w * error * error, axis=0) / xp.where(variance == 0, 1.0, variance)
         score = xp.where(variance == 0, 0.0, 1 - ratio)
@@ -57,19 +57,21 @@ class R2Score(FunctionNode):
         given = xp.ones_like(true) if given is None else given
         return xp.reshape(given, given.shape + (1,) * (true.ndim - given.ndim))
 
-    def _mean(self, xp: Any, true: AnyArray, w: AnyArray) -> AnyArray:
+    def _away(self, xp: Any, true: AnyArray, w: AnyArray) -> AnyArray:
+        """What differs from the mean; just 0 where all are the same, as the mean may be rounded."""
+        moved = true - true[:1, ...]
         total = xp.sum(w, axis=0)
-        return xp.sum(w * true, axis=0) / xp.where(total == 0, 1.0, total)
+        return moved - xp.sum(w * moved, axis=0) / xp.where(total == 0, 1.0, total)
 
     def gradient_pred(self, xp, g, pred, true, sample_weight):
         w = self._weights(xp, true, sample_weight)
-        away = true - self._mean(xp, true, w)
+        away = self._away(xp, true, w)
         share, _ = self._shares(xp, g, w * away * away, true.shape)
         return -2.0 * share * w * (pred - true)
 
     def gradient_true(self, xp, g, pred, true, sample_weight):
         w = self._weights(xp, true, sample_weight)
-        error, away = pred - true, true - self._mean(xp, true, w)
+        error, away = pred - true, self._away(xp, true, w)
         share, variance = self._shares(xp, g, w * away * away, true.shape)
         ratio = xp.sum(w * error * error, axis=0) / variance
         return 2.0 * share * w * (error + ratio * away)
