@@ -106,6 +106,24 @@ def test_probabilities_for_labels(kind, reduce):
         F.softmax_cross_entropy(X, p[:2], soft_target_loss=kind)
 
 
+@pytest.mark.parametrize("kind", ["cross-entropy", "kl-divergence"])
+def test_classes_that_neither_scores_nor_probabilities_have(kind):
+    x = Variable(np.array([[1.0, 2.0, -np.inf], [0.0, -np.inf, -np.inf]]))
+    t = Variable(np.array([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0]]))
+    loss = F.softmax_cross_entropy(x, t, soft_target_loss=kind)
+    known = F.softmax_cross_entropy(x[:1, :2], t[:1, :2], soft_target_loss=kind)
+    np.testing.assert_allclose(loss.array, known.array / 2)
+    loss.backward()
+    shares = special.softmax(x.array, axis=1)
+    np.testing.assert_allclose(x.grad, (shares - t.array) / 2, atol=1e-15)
+    assert np.isfinite(t.grad).all()
+
+
+def test_losses_by_probabilities_of_many_in_half_precision():
+    x, t = (np.tile(np.array([row], "float16"), (8192, 1)) for row in ([10, -10], [0, 1]))
+    assert F.softmax_cross_entropy(x, t).array == np.float16(20)
+
+
 def test_scores_with_places():
     x = np.random.default_rng(1).normal(size=(2, 3, 4))
     t = np.array([[0, 1, 2, 0], [2, 2, -1, 1]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from core import (
@@ -20,9 +19,10 @@ from core.graph.fitting import is_array
 from core.typing import AnyArray, Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.array.broadcast import broadcast_to
-from plugins.functions.array.cast import cast
+from plugins.functions.array.cast import cast, halves_widened
+from plugins.functions.array.where import where
 from plugins.functions.labels import refuse_outside, widened
-from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
@@ -181,6 +181,9 @@ def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str)
             f"'kl-divergence', got {kind!r}"
         )
     require("softmax_cross_entropy", ("x.shape == t.shape", x.shape, t.shape))
+    wide = halves_widened(x, t)
+    if wide:
+        return cast(_of_probabilities(*wide, class_weight, reduce, kind), x.dtype)
     terms = -log_softmax(x)
     if kind == "kl-divergence":
         # Where t is 0 the term is 0, whatever its logarithm would be.
@@ -189,10 +192,9 @@ def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str)
         weight = as_variable(_checked_weight(class_weight))
         weight = cast(weight, x.dtype).reshape((1, -1, *(1,) * (x.ndim - 2)))
         terms = terms * broadcast_to(weight, x.shape)
-    loss = sum(t * terms, axis=1)
-    if reduce == "no":
-        return loss
-    return sum(loss) / max(prod(loss.shape), 1)
+    # A class that has no probability either way counts for nothing, not for 0 times infinity.
+    neither = as_variable((t.array == 0) & (x.array == -float("inf")))
+    return reduced(sum(t * where(neither, x.xp.zeros_like(x.array), terms), axis=1), reduce)
 
 
 def _tiny(x: Variable) -> float:
