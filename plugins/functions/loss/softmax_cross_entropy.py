@@ -183,7 +183,7 @@ def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str)
     require("softmax_cross_entropy", ("x.shape == t.shape", x.shape, t.shape))
     wide = halves_widened(x, t)
     if wide:
-        return cast(_of_probabilities(*wide, class_weight, reduce, kind), x.dtype)
+        return cast(_of_probabilities(wide[0], wide[1], class_weight, reduce, kind), x.dtype)
     terms = -log_softmax(x)
     if kind == "kl-divergence":
         # Where t is 0 the term is 0, whatever its logarithm would be.
