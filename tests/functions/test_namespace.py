@@ -269,6 +269,8 @@ def test_integers_stay_integers():
     x = np.array([[4, -7], [9, 2]])
     for name in ("max", "min", "prod", "sum"):
         np.testing.assert_array_equal(getattr(xp, name)(x).array, getattr(np, name)(x))
+    for name in ("prod", "sum"):
+        assert getattr(xp, name)(x.astype("int16"), dtype="int16").dtype == "int16"
     for name in ("maximum", "minimum", "remainder"):
         y = getattr(xp, name)(x, np.array([3, 5]))
         assert y.dtype.kind == "i"

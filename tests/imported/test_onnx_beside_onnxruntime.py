@@ -230,6 +230,31 @@ def test_hostile_trees(what):
         loaded(message)(x)
 
 
+# ---------------------------------------------------------------------- integers
+
+OF_INTEGERS = "ReduceL1 ReduceL2 ReduceLogSum ReduceProd ReduceSum ReduceSumSquare Shrink"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("op", OF_INTEGERS.split())
+def test_operators_of_integers(op, dtype):
+    x = np.array([[1, -2, 3], [4, 5, -6]], dtype)
+    if op == "ReduceLogSum":
+        x = abs(x)
+    more = {"bias": 0.25} if op == "Shrink" else {"keepdims": 0}
+    compare(*one(op, {"x": x}, **more))
+    compare(*one("Relu", {"x": x.astype("int32")}))
+
+
+# ---------------------------------------------------------------------- images
+
+
+def test_sizes_are_the_product_with_scales_in_their_own_precision():
+    x = RNG.normal(size=(1, 1, 3, 5)).astype("f")
+    scales = np.array([1, 1, 5 / 3, 9 / 5], "f")
+    compare(*one("Resize", {"x": x, "roi": None, "scales": scales}, mode="linear"))
+
+
 # ---------------------------------------------------------------------- pooling
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array, Axes, DType
+from plugins.functions.array.cast import cast
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import axes_of, count_along
 from plugins.functions.math.average import Mean
@@ -46,7 +47,9 @@ def prod(x: Array, axis: Axes = None, dtype: DType = None, keepdims: bool = Fals
     >>> prod(np.array([2.0, 3.0]))
     variable(6.)
     """
-    return _prod(widened(x, dtype), axis, keepdims)
+    x = widened(x, dtype)
+    y = _prod(x, axis, keepdims)
+    return y if y.dtype == x.dtype else cast(y, x.dtype)  # libraries widen integers of their own
 
 
 @checked

@@ -171,6 +171,11 @@ def _prelu(node: Any, x: Any, slope: Any) -> Any:
 
 
 @plain
+def _relu(node: Any, x: Any) -> Any:
+    return F.relu(x) if is_float(x) else like(x, np.maximum(host(x), 0))
+
+
+@plain
 def _selu(node: Any, x: Any) -> Any:
     alpha, gamma = node.get("alpha", 1.6732632423543772), node.get("gamma", 1.0507009873554805)
     return gamma * F.elu(x, alpha)
@@ -180,6 +185,9 @@ def _selu(node: Any, x: Any) -> Any:
 def _shrink(node: Any, x: Any) -> Any:
     bias, lambd = node.get("bias", 0.0), node.get("lambd", 0.5)
     a = host(x)
+    if not is_float(x):
+        moved = np.where(a < -lambd, a + bias, np.where(a > lambd, a - bias, 0))
+        return like(x, moved.astype(a.dtype))
     moved = np.where(a < -lambd, bias, np.where(a > lambd, -bias, 0)).astype(a.dtype)
     kept = (np.abs(a) > lambd).astype(a.dtype)
     return xp_of(x).multiply(xp_of(x).add(x, like(x, moved)), like(x, kept))
@@ -251,7 +259,7 @@ OPERATORS: dict[str, Any] = {
     "PRelu": _prelu,
     "Pow": _power,
     "Reciprocal": plain(lambda node, x: 1 / x),
-    "Relu": _applied(F.relu),
+    "Relu": _relu,
     "Round": _round,
     "Selu": _selu,
     "Shrink": _shrink,

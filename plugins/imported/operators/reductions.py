@@ -75,6 +75,17 @@ def _average(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return cast(xp.mean(x, axis=axis, keepdims=keepdims), dtype_of(x)) if axis else x
 
 
+def _of_floats(function: Any) -> Any:
+    """A function of floating numbers; of integers it is computed in these and cut off."""
+
+    def applied(xp: Any, x: Any, *more: Any) -> Any:
+        if is_float(x):
+            return function(xp, x, *more)
+        return cast(function(xp, cast(x, "float64"), *more), dtype_of(x))
+
+    return applied
+
+
 def _log_sum_exp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if not axis:
         return x
@@ -156,9 +167,9 @@ OPERATORS: dict[str, Any] = {
     "LogSoftmax": _flattened(lambda x, axis: F.log_softmax(x, axis=axis)),
     "LpNormalization": _lp_normalization,
     "ReduceL1": _summed(lambda xp, x: xp.abs(x)),
-    "ReduceL2": _summed(lambda xp, x: x * x, lambda xp, y: xp.sqrt(y)),
-    "ReduceLogSum": _summed(None, lambda xp, y: xp.log(y)),
-    "ReduceLogSumExp": _over(_log_sum_exp),
+    "ReduceL2": _summed(lambda xp, x: x * x, _of_floats(lambda xp, y: xp.sqrt(y))),
+    "ReduceLogSum": _summed(None, _of_floats(lambda xp, y: xp.log(y))),
+    "ReduceLogSumExp": _over(_of_floats(_log_sum_exp)),
     "ReduceMax": _extreme("max"),
     "ReduceMean": _over(_average),
     "ReduceMin": _extreme("min"),

@@ -96,7 +96,11 @@ def _resize(node: Any, x: Any, *more: Any) -> Any:
     ratios: list[float] = []
     if given is not None:
         ratios = [float(s) for s in given]
-        asked = [math.floor(x.shape[a] * s) for a, s in zip(axes, ratios, strict=True)]
+        # in the scales' own float32, in which 3 * (5 / 3) is 5
+        products = [
+            np.float32(x.shape[a]) * np.float32(s) for a, s in zip(axes, ratios, strict=True)
+        ]
+        asked = [math.floor(each) for each in products]
     else:
         asked = ints(sizes)
         ratios = [n / x.shape[a] for a, n in zip(axes, asked, strict=True)]
