@@ -95,3 +95,20 @@ def test_dropout_spares_evaluation():
 def test_ill_fitting_input_is_refused(q, k, v, message):
     with pytest.raises(InvalidType, match=message):
         F.scaled_dot_product_attention(q, k, v)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_what_minus_infinity_keeps_from_all_keys_is_zero(is_causal):
+    """As by truth values: the softmax of nothing was NaN, with the gradients of all queries."""
+    hidden = np.where(TRUTH, 0.0, -np.inf)
+    found = []
+    for mask in (TRUTH, core.Variable(np.broadcast_to(hidden, (2, 1, 4, 6)))):
+        inputs = [core.Variable(x) for x in (Q, K, V)]
+        y = F.scaled_dot_product_attention(*inputs, mask, is_causal=is_causal)
+        F.sum(y * y).backward()
+        found.append([y.array, *[x.grad for x in inputs]])
+    assert np.isfinite(mask.grad).all()
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    added = F.scaled_dot_product_attention(Q, K, V, np.array(-np.inf))
+    np.testing.assert_array_equal(added.array, 0)

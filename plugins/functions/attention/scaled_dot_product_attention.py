@@ -35,7 +35,8 @@ def scaled_dot_product_attention(
         key: (..., m, e), of the dtype of `query`; leading axes broadcast.
         value: (..., m, d), of the dtype of `query`.
         attn_mask: None, or what broadcasts to (..., n, m): truth values, of which False keeps a
-            query from a key; or numbers of the dtype of `query`, added to the scaled products.
+            query from a key; or numbers of the dtype of `query`, added to the scaled products, of
+            which -inf does.
         dropout_p: In [0, 1): how many of the weights are dropped at random, while training.
         is_causal: Whether query i is kept from all keys beyond the i-th.
         scale: What the products are multiplied by; None is 1 / √e.
@@ -66,16 +67,19 @@ def scaled_dot_product_attention(
         return Attention.call(query, key, value, scale=scale, is_causal=is_causal)
     products = matmul(query * scale, matrix_transpose(key))
     allowed = _causal(products) if is_causal else None
+    some = None
     if attn_mask is not None:
         if backend.of(attn_mask).kind(attn_mask.dtype) == "b":
             mask = as_array(attn_mask)
             allowed = mask if allowed is None else products.xp.logical_and(mask, allowed)
         else:
-            products = products + attn_mask
+            some, added = _some(as_variable(attn_mask))
+            products = products + added
     weights = _weights(products, allowed)
     if dropout_p:
         weights = dropout(weights, dropout_p)
-    return matmul(weights, value)
+    y = matmul(weights, value)
+    return y if some is None else where(some, y, y.xp.zeros_like(y.array))
 
 
 def _check(query: Variable, key: Variable, value: Variable) -> None:
@@ -97,6 +101,17 @@ def _causal(products: Variable) -> Any:
     xp, array = products.xp, products.array
     queries, keys = (xp.arange(n, device=array.device) for n in products.shape[-2:])
     return keys[None, :] <= queries[:, None]
+
+
+def _some(mask: Variable) -> tuple[Any, Variable]:
+    """Which queries are not kept from all keys by -inf, and the mask without those that are.
+
+    The softmax of nothing but -inf would be NaN, and so would all gradients.
+    """
+    xp, axis = mask.xp, -1 if mask.ndim else None
+    some = xp.any(mask.array != -float("inf"), axis=axis, keepdims=True)
+    some = mask.backend.asarray(some)  # it may be a scalar
+    return some, where(some, mask, xp.zeros_like(mask.array))
 
 
 def _weights(products: Variable, allowed: Any) -> Variable:
