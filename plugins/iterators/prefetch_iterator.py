@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from itertools import islice
 from operator import is_not
@@ -45,6 +46,7 @@ class PrefetchIterator(PositionedIterator):
         n_prefetch: int,
     ) -> None:
         self._loading: dict[_Key, Loading] = {}
+        self._process = os.getpid()
         self.n_prefetch = n_prefetch
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self._asked_for = self._deciding()
@@ -68,6 +70,8 @@ class PrefetchIterator(PositionedIterator):
 
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples, which may be on their way already."""
+        if self._process != os.getpid():  # a fork, in which no thread lives on, nor hears workers
+            self.__dict__.update(self.__getstate__(), _process=os.getpid())
         deciding = self._deciding()
         if any(map(is_not, self._asked_for, deciding)):
             self._forget()

@@ -27,6 +27,7 @@ from plugins.processes import worker
 from plugins.processes.ipc import Maps, Memory, private_folders, receive, release
 from plugins.processes.signals import signals_wait
 
+_IMPORTER = os.getpid()
 _GRACE = 1.0  # seconds that workers have to finish what they are at when they are closed
 
 Answer = futures.Future[bytes | str]
@@ -169,13 +170,15 @@ def _context(started: list[Any], stay: bool) -> Any:
     """How processes are started: never by fork, which copies locks that threads hold.
 
     Nor by a server of forks where they are to stay, unless the user says so: a SIGTERM for all
-    processes of a job ends it, and then its children count as dead. Every process is put into
+    processes of a job ends it, and then its children count as dead. Nor in a fork, whose parent may
+    have such a server, which serves nobody else. Every process is put into
     `started`, for the executor does not tell of those it has.
     """
     method = multiprocessing.get_start_method(allow_none=True)
     if method in (None, "fork"):
         known = multiprocessing.get_all_start_methods()
-        method = "forkserver" if "forkserver" in known and not stay else "spawn"
+        served = "forkserver" in known and not stay and os.getpid() == _IMPORTER
+        method = "forkserver" if served else "spawn"
     shared = multiprocessing.get_context(method)
     context: Any = type(shared)()
 
