@@ -10,6 +10,7 @@ from typing import Any
 
 from core.arrays.backend import get_device, host, to_backend
 from core.arrays.backend import of as backend_of
+from core.errors.scalars import holds
 from core.errors.set_by_init import NeedsInit
 
 
@@ -150,7 +151,7 @@ def _stack_padded(arrays: Sequence[Any], padding: Any, what: str) -> Any:
     device = backend.device_of(first)
     dtypes = {a.dtype for a in arrays}
     dtype = first.dtype if len(dtypes) == 1 else backend.xp.result_type(*dtypes)
-    if not _holds(backend.dtype_name(dtype), padding):
+    if not holds(backend.dtype_name(dtype), padding):
         raise ValueError(
             f"concat_examples: expected a padding for {what} that {dtype} can hold, got "
             f"{padding!r}. Give another, one for each element, or arrays of another dtype."
@@ -160,21 +161,6 @@ def _stack_padded(arrays: Sequence[Any], padding: Any, what: str) -> Any:
     for i, array in enumerate(arrays):
         result[(i, *(slice(n) for n in array.shape))] = array
     return result
-
-
-def _holds(dtype: str, number: Any) -> bool:
-    """Whether a number is the same one in the dtype of this name, up to rounding.
-
-    >>> _holds("uint8", 255), _holds("uint8", -1), _holds("int4", 0.5), _holds("bfloat16", 0.1)
-    (True, False, False, True)
-    """
-    sign, _, bits = dtype.partition("int")
-    if dtype == "bool":
-        sign, bits = "u", "1"
-    if sign not in ("", "u") or not bits.isdigit():
-        return True
-    least, end = (0, 2 ** int(bits)) if sign else (-(2 ** (int(bits) - 1)), 2 ** (int(bits) - 1))
-    return bool(least <= number < end and number == int(number))
 
 
 concat_examples_func = concat_examples

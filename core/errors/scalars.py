@@ -67,6 +67,21 @@ def python_number(value: Any) -> Any:
     return value.item() if is_single(value) and hasattr(value, "item") else value
 
 
+def holds(dtype: str, number: Any) -> bool:
+    """Whether a number is the same one in the dtype of this name, up to rounding.
+
+    >>> holds("uint8", 255), holds("uint8", -1), holds("int4", 0.5), holds("bfloat16", 0.1)
+    (True, False, False, True)
+    """
+    sign, _, bits = dtype.partition("int")
+    if dtype == "bool":
+        sign, bits = "u", "1"
+    if sign not in ("", "u") or not bits.isdigit():
+        return True
+    least, end = (0, 2 ** int(bits)) if sign else (-(2 ** (int(bits) - 1)), 2 ** (int(bits) - 1))
+    return bool(least <= number < end and number == int(number))
+
+
 def as_number(
     owner: str, name: str, value: Any, default: Any = 0.0, within: Interval | None = None
 ) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, choice, number
 from core.errors import InvalidType
 from core.errors.removed import removed
+from core.errors.scalars import holds
 from core.typing import Array
 from plugins.functions.array.concat import several
+from plugins.functions.refusal import refused
 
 
 def _not_longer(f: Any, *xs: Any) -> None:
@@ -33,7 +35,9 @@ class PadSequence(FunctionNode):
     )
 
     def compute(self, xp, *xs):
-        length = self.length
+        dtype, length = self.backend.dtype_name(xs[0].dtype), self.length
+        if not holds(dtype, self.padding):
+            raise refused(self.label, f"a padding that {dtype} can hold", f"{self.padding!r}")
         if length is None:
             length = max([x.shape[0] for x in xs])
         rows = []
@@ -66,7 +70,8 @@ def pad_sequence(xs: Sequence[Array], length: int | None = None, padding: float 
         (number of sequences, length, ...), and the dtype of `xs`.
 
     Raises:
-        InvalidType: Shapes or dtypes do not fit, or a sequence is longer than `length`.
+        InvalidType: Shapes or dtypes do not fit, a sequence is longer than `length`, or their dtype
+            cannot hold the padding.
         TypeError: `xs` is empty.
 
     >>> import core.functions as F, numpy as np
