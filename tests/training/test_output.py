@@ -198,6 +198,22 @@ def test_a_bar_of_training_that_ends_with_its_first_batch(tmp_path):
     assert updater.epoch_detail > 1 and "epoch 1.00/1" in out.getvalue()
 
 
+@pytest.mark.parametrize("columns", [30, 60, 80, 200])
+def test_a_bar_leaves_a_narrow_terminal_room_for_times_and_speed(tmp_path, monkeypatch, columns):
+    out = io.StringIO()
+    out.isatty = lambda: True
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", "24")
+    run(tmp_path, extensions.ProgressBar(update_interval=1, out=out))
+    text = out.getvalue().replace("\x1b[A", "")  # of a bar that another test has left open
+    lines = [line.rstrip() for line in text.replace("\n", "\r").split("\r") if line.strip()]
+    assert max(map(len, lines)) <= columns
+    assert lines[-1].startswith("100%|█") and lines[-1].count("█") <= 50
+    if columns > 50:
+        assert lines[-1].endswith(" iterations/s]")
+        assert len(lines[-1]) == columns or lines[-1].count("█") == 50
+
+
 def test_a_real_pipe_that_closes_early(tmp_path):
     body = f"""
         import sys

@@ -25,9 +25,10 @@ class ProgressBar(Extension):
     """Show how much of the training is done, the time it took and will take, and its speed.
 
     `training_length` is a pair such as (20, 'epoch'); by default the trainer's stop trigger says
-    it. The bar, `bar_length` characters long, is drawn on `out` (by default the standard output, in
-    a notebook below the cell) every `update_interval` iterations and several times a second; a file
-    gets a line now and then. A terminal that goes away does not end the training.
+    it. The bar, `bar_length` characters long, or less on a narrow terminal, is drawn on `out` (by
+    default the standard output, in a notebook below the cell) every `update_interval` iterations
+    and several times a second; a file gets a line now and then. A terminal that goes away does not
+    end the training.
     """
 
     ranks = "first"
@@ -83,9 +84,7 @@ class ProgressBar(Extension):
         self._bar = tqdm(
             total=total,
             initial=min(done, total),  # tqdm has no bar for what is past its end
-            bar_format=_LOOK.format(
-                self._bar_length, self._unit, 2 if self._unit == "epoch" else 0
-            ),
+            bar_format=self._look(self._bar_length),
             file=self._screen.out if self._drawn else io.StringIO(),
             ascii=not (self._in_notebook or self._screen.shows("█")),
             ncols=size.columns if self._drawn else None,
@@ -106,6 +105,7 @@ class ProgressBar(Extension):
     def _draw(self, now: float) -> None:
         rate = (self._iteration - self._first_iteration) / max(now - self._began, 1e-9)
         self._bar.set_postfix_str(f"{rate:.1f} iterations/s", refresh=False)
+        self._fit()
         if self._in_notebook:
             self._output.show(f'<pre style="white-space:pre-wrap">{self._bar}</pre>')
         elif self._drawn:
@@ -113,6 +113,20 @@ class ProgressBar(Extension):
         else:  # nothing can be drawn over there: a line each time
             self._screen.do(lambda: print(self._bar, file=self._screen.out, flush=True))
         self._drawn_at, self._drawn_iteration = now, self._iteration
+
+    def _fit(self) -> None:
+        """Shorten the bar where the line is wider than the terminal."""
+        width = self._screen.width
+        self._bar.ncols, self._bar.bar_format = None, self._look(self._bar_length)
+        over = len(str(self._bar)) - width
+        if self._drawn and over > 0:
+            self._bar.ncols, self._bar.bar_format = (
+                width,
+                self._look(max(1, self._bar_length - over)),
+            )
+
+    def _look(self, length: int) -> str:
+        return _LOOK.format(length, self._unit, 2 if self._unit == "epoch" else 0)
 
     def finalize(self) -> None:
         """Draw the bar a last time, and leave it where it stands."""
