@@ -69,6 +69,20 @@ def test_parameters_get_gradients_whatever_the_inputs_need(wrapped):
         assert F.from_torch(table)(i).creator is None
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_gradients_are_asked_for_here_whatever_pytorchs_mode(mode):
+    x, net = core.Variable(np.ones((2, 3))), torch.nn.Linear(3, 2).double()
+    with mode():
+        F.sum(F.from_torch(net)(x)).backward()
+    np.testing.assert_allclose(x.grad, 2 * [net.weight.detach().numpy().sum(0)])
+    np.testing.assert_array_equal(net.weight.grad, np.full((2, 3), 2))
+
+
+def test_it_takes_an_array():
+    with pytest.raises(TypeError, match="from_torch: expected one array at least, got none"):
+        F.from_torch(lambda: torch.ones(2))()
+
+
 def test_a_function_of_several_tensors():
     function = F.from_torch(lambda x, i: (x[i], x.sum()))
     x, i = core.Variable(RNG.normal(size=4)[::-1]), np.array([2, 0, 2])

@@ -40,7 +40,7 @@ class FromTorch(Function):
 
     def _computed(self, inputs: list[Any], needs: list[bool]) -> tuple[Any, ...]:
         torch, owner = self._torch, backend.of(inputs[0])
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
             self._leaves = [tensor_of(torch, owner, x) for x in inputs]
             for leaf, needed in zip(self._leaves, needs, strict=True):
                 leaf.requires_grad_(needed and (leaf.is_floating_point() or leaf.is_complex()))
@@ -99,6 +99,8 @@ def from_torch(function: Callable[..., Any]) -> Callable[..., Any]:
         raise TypeError(f"from_torch: expected a function or a module, got {function!r:.60}")
 
     def call(*inputs: Array) -> Any:
+        if not inputs:
+            raise TypeError("from_torch: expected one array at least, got none.")
         return FromTorch(function).needing(tuple(map(as_variable, inputs)))
 
     return call
