@@ -205,7 +205,7 @@ def grad(
         for x, g in zip(inputs, found, strict=True):
             x.grad_var = g
             if loss_scale is not None:
-                x.loss_scale = loss_scale
+                x.loss_scale, Variable._scaled = loss_scale, True
     return found
 
 

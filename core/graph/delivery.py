@@ -8,7 +8,7 @@ from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.accumulate import adds_in_place
 from core.graph.fitting import check_grad
-from core.graph.variable import as_array, as_variable
+from core.graph.variable import Variable, as_array, as_variable
 
 if TYPE_CHECKING:
     from core.graph.walk import Walk
@@ -45,9 +45,10 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         ready.append((source, total))
     for source, g in sums:
         ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
+    Variable._scaled |= loss_scale is not None
     for source, total in ready:
         source._grad = total
-        if loss_scale is not None and not source.is_function:
+        if Variable._scaled and not source.is_function:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
 
 

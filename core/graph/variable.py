@@ -68,6 +68,8 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
     _shown = rare("_own_shown", "The node of a declared operation's output, if asked for.")
     loss_scale = rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
 
+    _scaled: ClassVar[bool] = False  # whether any backward has put a factor on gradients
+
     _nondifferentiable: str
     _array: BackendArray
     _source: Any  # the VariableNode or GraphNode that stands for it in the graph, if any does

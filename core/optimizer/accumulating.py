@@ -107,6 +107,9 @@ class Accumulating(Optimizer):
         scaled = self._loss_scale is not None  # then an overflow is found, and the step skipped
         with loss.backend.overflowing() if scaled else nullcontext():
             self._walk_back(loss, self._scale_of(loss, share), not keep)
+        if share is not None and not scaled:  # which is no scale, to be divided out again
+            for parameter in target.params():
+                parameter.loss_scale = None
 
     def _scale_of(self, loss: Variable, share: float | None) -> float | None:
         """The factor for a loss; a step that is captured has that of each replay."""

@@ -17,6 +17,7 @@ from operator import is_
 from typing import Any, NamedTuple, Self
 
 from core.arrays.backend import Backend, host
+from core.graph.variable import Variable
 from core.optimizer.update_rule import UpdateRule
 
 _OF_RULES = ("_run", "_count", "_prepare", "_work_on", "_run_step", "update", "check")
@@ -158,6 +159,8 @@ class PreparedStep:
         parameters = [*optimizer.target.params(False)]
         known = self._parameters
         if len(parameters) != len(known) or not all(map(is_, parameters, known)):
+            return False
+        if Variable._scaled and any([p.loss_scale is not None for p in known]):
             return False
         for p, source, spec, array, rule, numbers, own, state, kept in self._members:
             if (

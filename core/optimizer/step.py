@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 class Step:
     """A step of a parameter that is under way: `begin`, then hooks of the optimizer, then `make`.
 
-    `grad` is the gradient that came. `work` is what hooks and the rule get: once the step has
-    begun, its `grad` is the true gradient, without the loss scale. It is the parameter itself, or
-    the float32 master of a parameter of 16 bits.
+    `grad` is the gradient that came, and `loss_scale` the factor that backward has put on it.
+    `work` is what hooks and the rule get: once the step has begun, its `grad` is the true gradient,
+    without the loss scale. It is the parameter itself, or the float32 master of a parameter of 16
+    bits.
     """
 
-    __slots__ = ("grad", "parameter", "rule", "work")
+    __slots__ = ("grad", "loss_scale", "parameter", "rule", "work")
 
     def __init__(self, parameter: Parameter, rule: UpdateRule, grad: Any) -> None:
         self.parameter = self.work = parameter
         self.rule = rule
         self.grad = grad
+        self.loss_scale = parameter.loss_scale
 
     @classmethod
     def of(cls, parameter: Parameter, rule: UpdateRule) -> Self | None:
@@ -49,8 +51,10 @@ class Step:
     def begin(self, loss_scale: float | None = None) -> None:
         """Take up the work copy, its true gradient and the rule's state; nothing has moved yet.
 
-        The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32.
+        The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32. Where the
+        optimizer has none, it is that of a `backward(loss_scale=...)` of the script's own.
         """
+        loss_scale = self.loss_scale if loss_scale is None else loss_scale
         rule, work, grad = self.rule, self.parameter, self.grad
         if rule._use_fp32_update:
             self.work = work = rule._work_on(work)
@@ -80,6 +84,8 @@ class Step:
         self.write()
         if self.work is not self.parameter:
             self.work.grad = None
+        elif self.loss_scale is not None:
+            self.parameter.loss_scale = None  # it has been divided out of what is there
 
     def write(self) -> None:
         """Let the parameter, which has changed, have the values of the work copy."""

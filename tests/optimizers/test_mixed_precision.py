@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import core
 import core.functions as F
@@ -283,6 +285,43 @@ def test_small_gradients_survive_by_the_scale():
         tiny = np.full(1, 2.0**-13, "float16")  # squared it is 0 in float16
         optimizer.update(lambda m=model, x=tiny: F.cast(F.sum(m.p * x * x), "float32"))
         assert model.p.array[0] == expected
+
+
+@given(
+    st.lists(st.sampled_from([None, "shares", 0.5, 8.0, 1024.0]), min_size=1, max_size=6),
+    st.sampled_from([optimizers.SGD, optimizers.Adam]),
+)
+def test_a_scale_of_ones_own_backward_is_divided_out(scales, make):
+    """Steps of a script's own loop, each with a scale or without, some of them in parts."""
+    trained = []
+    for scaled in (False, True):
+        model = core.Link()
+        with model.init_scope():
+            model.p = core.Parameter(np.array([0.5, -1.5]))
+        optimizer = make(0.25).setup(model)
+        for scale in scales:
+            model.cleargrads()
+            if scale == "shares":
+                for share in (0.25, 0.75):
+                    optimizer.accumulate(share, lambda m=model: F.sum(m.p**2))
+            else:
+                F.sum(model.p**2).backward(loss_scale=scale if scaled else None)
+            optimizer.update()
+            optimizer.update()  # once more with the gradient that is there, by now the true one
+        trained.append(model.p.array.tolist())
+    assert trained[0] == trained[1]
+
+
+def test_a_scale_of_ones_own_backward_keeps_small_gradients():
+    model = core.Link()
+    with model.init_scope():
+        model.p = core.Parameter(np.ones(1, "float16"))
+    optimizer = optimizers.SGD(lr=2.0**16).setup(model)
+    optimizer.use_fp32_update()
+    tiny = np.full(1, 2.0**-13, "float16")  # squared it is 0 in float16
+    F.cast(F.sum(model.p * tiny * tiny), "float32").backward(loss_scale=2.0**12)
+    optimizer.update()
+    assert model.p.array[0] == 1.0 - 2.0**-10
 
 
 def test_a_dynamic_scale_is_saved_with_its_count():
