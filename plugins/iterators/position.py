@@ -81,8 +81,8 @@ def foreseen(
         size = position.pass_length(length)
         if sampler is not None and position.used + batch_size >= size:
             if repeat or position.epoch == 0:
-                rest = range(length) if position.order is None else position.order.tolist()
-                yield position, list(rest[position.used :])
+                used, order = position.used, position.order
+                yield position, [*range(used, length)] if order is None else order[used:].tolist()
             return
         step = advance(position, length, batch_size, repeat, None)
         if step is None:
@@ -110,7 +110,7 @@ def serialize(
     """Save a position, or load one that fits a dataset of `length` examples.
 
     There is an order where there is a sampler, as in files of Chainer. One that shuffles gives
-    orders of the whole dataset; those of others may be of any length.
+    orders of the whole dataset; those of others may be of any length, and count from the end.
     """
     held = None if position.order is None else position.order.copy()
     whole = type(sampler) is ShuffleOrderSampler
@@ -123,7 +123,7 @@ def serialize(
         previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
     )
     held_to = found.pass_length(length)
-    if not 0 <= found.used < held_to or not _within(found.order, length):
+    if not 0 <= found.used < held_to or not _within(found.order, 0 if whole else -length, length):
         raise CheckpointError(
             f"iterator: the saved position, {found.used} of {held_to}, is not in this dataset of "
             f"{length} examples. Resume with the dataset that the state was saved with."
@@ -131,5 +131,5 @@ def serialize(
     return found
 
 
-def _within(order: Order, length: int) -> bool:
-    return order is None or bool(order.min() >= 0 and order.max() < length)
+def _within(order: Order, least: int, length: int) -> bool:
+    return order is None or bool(order.min() >= least and order.max() < length)

@@ -113,6 +113,18 @@ def test_passes_of_changing_lengths_are_resumed(save, load, kind, stop, tmp_path
         each.finalize()
 
 
+def test_orders_that_count_from_the_end_are_resumed(tmp_path):
+    def last_first():
+        sampler = lambda order, position: np.array([-1, -2, -3])  # noqa: E731
+        return iterators.SerialIterator(range(5), 2, order_sampler=sampler)
+
+    whole, resumed = last_first(), last_first()
+    assert whole.next() == [4, 3]
+    save_npz(tmp_path / "state", whole)
+    load_npz(tmp_path / "state", resumed)
+    assert resumed.next() == whole.next() == [2, 4]
+
+
 def test_a_load_that_fails_leaves_an_order_of_another_length(tmp_path):
     class Both:
         def __init__(self):
