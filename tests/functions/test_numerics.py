@@ -238,3 +238,11 @@ def test_powers_of_zero_do_not_change():
         F.sum(y).backward()
         np.testing.assert_array_equal(y.array, [0, 0])
         np.testing.assert_array_equal(x.grad, [0, 0])
+
+
+def test_gradients_of_gaussian_nll_of_a_tiny_variance():
+    """The inverse of the variance is beyond float32, that of the deviation is not."""
+    x, mean = (Variable(np.array([a, 1], "f")) for a in (1 + 2**-20, 1))
+    F.gaussian_nll(x, mean, np.array([-100, -100], "f")).backward()
+    np.testing.assert_allclose(x.grad, [2**-20 * math.exp(100), 0], rtol=1e-5)
+    np.testing.assert_array_equal(mean.grad, -x.grad)

@@ -28,10 +28,12 @@ class GaussianNLL(Elementwise):
         return 0.5 * (z * z + ln_var) + HALF_LOG_TWO_PI
 
     def gradient_x(self, xp, g, x, mean, ln_var):
-        return g * (x - mean) * xp.exp(-ln_var)
+        inverse = xp.exp(-0.5 * ln_var)  # its square may be beyond the dtype
+        return g * ((x - mean) * inverse) * inverse
 
     def gradient_mean(self, xp, g, x, mean, ln_var):
-        return g * (mean - x) * xp.exp(-ln_var)
+        inverse = xp.exp(-0.5 * ln_var)
+        return g * ((mean - x) * inverse) * inverse
 
     def gradient_ln_var(self, xp, g, x, mean, ln_var):
         z = (x - mean) * xp.exp(-0.5 * ln_var)
