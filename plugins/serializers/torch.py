@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,7 +56,8 @@ def load_torch(
     The file is one of `torch.save(module.state_dict(), ...)`, or a safetensors file; nothing in it
     is run, and PyTorch need not be installed. Where all modules have the paths of the links,
     tensors are matched by path; otherwise in the order of their definition, where all shapes fit
-    (in a safetensors file, which has none, in that of their names and numbers). `weight`
+    (in a safetensors file, which has none, in that of their names and numbers, where these and the
+    shapes tell modules apart). `weight`
     and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, and what
     PyTorch keeps in one tensor is taken apart.
 
@@ -70,8 +72,9 @@ def load_torch(
         The matches, a list of `entries`, `tensors`, `shape` and `how`, shown as a table.
 
     Raises:
-        CheckpointError: Tensors are missing, left over or of other shapes; the message has the
-            table as far as it goes. Or the file asks for more than tensors.
+        CheckpointError: Tensors are missing, left over or of other shapes, or nothing tells which
+            is which; the message has the table as far as it goes. Or the file asks for more than
+            tensors.
         CheckpointDamaged: It is not such a file.
 
     >>> import core.links as L, core.serializers as S, io, numpy as np
@@ -84,26 +87,31 @@ def load_torch(
     b      fc.bias    (2,)
     """
     check_serializable("load_torch", model)
-    tensors, label = _read(file)
+    tensors, label, ordered = _read(file)
     tensors, called = _renamed(tensors, mapping)
-    matches, found = _Matching(model, tensors, label, called).done()
+    matches, found = _Matching(model, tensors, label, called, ordered).done()
     if not dry_run:
         load_entries("load_torch", model, EntriesDeserializer(found))
     return matches
 
 
-def _read(file: Any) -> tuple[dict[str, Array], str]:
+def _read(file: Any) -> tuple[dict[str, Array], str, bool]:
+    """The tensors, what the file is called, and whether their order is that of the modules."""
     data, label = contents("load_torch", file)
     if data[:2] == b"PK" or data[8:9] != b"{":
-        return tensors_of(data, label), label
+        return tensors_of(data, label), label, True
     entries = TensorEntries(data, label)
-    return {name: entries[name] for name in sorted(entries.specs, key=_numbered)}, label
+    return {name: entries[name] for name in sorted(entries.specs, key=_numbered)}, label, False
 
 
 def _numbered(name: str) -> list[tuple[int, str]]:
     """Names in order, numbers in them by size."""
     parts = re.split(r"(\d+)", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"\d+", "0", name)
 
 
 def _renamed(tensors: dict[str, Array], mapping: Mapped) -> tuple[dict[str, Array], dict[str, str]]:
@@ -142,9 +150,14 @@ def renamed(name: str, mapping: Mapped) -> str | None:
 
 class _Matching:
     def __init__(
-        self, model: Any, tensors: dict[str, Array], label: str, called: Mapping[str, str]
+        self,
+        model: Any,
+        tensors: dict[str, Array],
+        label: str,
+        called: Mapping[str, str],
+        ordered: bool,
     ) -> None:
-        self._label, self._called = label, called
+        self._label, self._called, self._ordered = label, called, ordered
         self._tensors = tensors
         self._place = {name: i for i, name in enumerate(tensors)}
         self._entries = values_of("load_torch", model)
@@ -153,11 +166,12 @@ class _Matching:
 
     def done(self) -> tuple[Matches, dict[str, Array]]:
         """The matches, and the arrays by entry; raises where anything does not fit."""
-        prefixes = self._by_path() or self._in_order()
+        by_path = self._by_path()
+        prefixes = by_path or self._in_order()
         matches = Matches()
         found: dict[str, Array] = {}
         used: set[str] = set()
-        problems: list[str] = []
+        problems = [] if by_path else [*self._doubts(prefixes)]
         for unit, prefix in zip(self._units, prefixes, strict=False):
             for part in unit.parts:
                 names = self._names(part, prefix)
@@ -186,6 +200,24 @@ class _Matching:
                 + f"\nNothing was loaded. Say by mapping= what is what. Matched so far:\n{matches}"
             )
         return matches, self._entries | found
+
+    def _doubts(self, prefixes: list[str | None]) -> Iterator[str]:
+        """What is said of modules of which their order does not tell which is which."""
+        matched = [(u, p) for u, p in zip(self._units, prefixes, strict=False) if p is not None]
+        for unit, prefix in matched:
+            own = unit.path.replace("/", ".")
+            numbered = any([c.isdigit() for c in own])  # of layers that may be counted otherwise
+            if own not in ("", prefix) and not numbered and self._fit(unit, own):
+                yield f"{unit.path}: {own} is there, too, but {prefix} stands in its place"
+        for (one, first), (other, second) in combinations(matched, 2):
+            if self._ordered or _letters(first) == _letters(second):
+                continue
+            if self._fit(one, second) and self._fit(other, first):
+                yield (
+                    f"{one.path}, {other.path}: {first} and {second} fit either, and the file has "
+                    "no order"
+                )
+                return
 
     def _untied(self, found: dict[str, Array]) -> Iterator[str]:
         """Give a parameter that has several names one array; what is said where these differ."""

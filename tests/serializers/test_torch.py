@@ -203,6 +203,28 @@ def test_mapping_says_what_is_what():
         load_torch(weights(**arrays), model, lambda name: "same")
 
 
+def test_what_the_order_does_not_tell_is_refused():
+    """Safetensors have none, and a name that the link has means the same there."""
+    linear = {"weight": np.ones((2, 2)), "bias": np.zeros(2)}
+
+    def file(*names):
+        return weights(**{f"{n}__{part}": a for n in names for part, a in linear.items()})
+
+    model = core.ChainDict(query=L.Linear(2, 2), key=L.Linear(2, 2))
+    with pytest.raises(CheckpointError, match="k_proj and q_proj fit either, and the file has no"):
+        load_torch(file("q_proj", "k_proj"), model)
+    load_torch(file("q_proj", "k_proj"), model, {"q_proj": "query", "k_proj": "key"})
+    assert len(load_torch(file("net__4", "net__12"), model)) == 4
+    torch_file, there = io.BytesIO(), core.ChainDict(key=L.Linear(2, 2), other=L.Linear(2, 2))
+    save_torch(torch_file, there)
+    torch_file.seek(0)
+    with pytest.raises(CheckpointError, match="key: key is there, too, but other stands in its"):
+        load_torch(torch_file, model)
+    torch_file.seek(0)
+    load_torch(torch_file, model, {"other": "query"})
+    np.testing.assert_array_equal(model["query"].W.array, there["other"].W.array)
+
+
 # ---------------------------------------------------------------------- beside PyTorch
 
 
