@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from backends.numpy_backend import blas, parallel, products
-from backends.numpy_backend.kernels import gemm, team
+from backends.numpy_backend.kernels import compiler, gemm, team
 from backends.numpy_backend.kernels.compiler import Compiled, Read1, Real, Write1, compiled
 from backends.numpy_backend.typing import Array
 from core.arrays.backend import host
@@ -265,7 +265,8 @@ def _takes_row(equation: Equation) -> bool:
 def _sums_rows(equation: Equation) -> bool:
     x = equation.args[0]
     several = len(x.shape) == 2 and x.shape[1] > 1  # NumPy adds a single column pairwise
-    return several and equation.kwargs == {"axis": 0} and len(equation.args) == 1
+    few = x.shape[0] <= compiler.ROWS  # others are summed in parts
+    return several and few and equation.kwargs == {"axis": 0} and len(equation.args) == 1
 
 
 def _multiplies(equation: Equation) -> bool:

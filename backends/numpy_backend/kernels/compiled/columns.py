@@ -12,6 +12,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.elementary import ZERO
 from backends.numpy_backend.kernels.compiler import (
+    ROWS,
     Array,
     Read1,
     Read2,
@@ -34,24 +35,36 @@ def _normalized(
     mean: Write1,
     var: Write1,
     scale: Write1,
+    part: Write1,
     y: Write2,
     start: int,
     stop: int,
 ) -> None:
     count = mean.dtype.type(x.shape[0])
     m, v, k, b = mean[start:stop], var[start:stop], scale[start:stop], beta[start:stop]
+    some = part[start:stop]
     for i in range(m.size):
         m[i], v[i] = ZERO, ZERO
-    for r in range(x.shape[0]):
-        row = x[r, start:stop]
+    for first in range(0, x.shape[0], ROWS):
         for i in range(m.size):
-            m[i] += row[i]
+            some[i] = ZERO
+        for r in range(first, min(first + ROWS, x.shape[0])):
+            row = x[r, start:stop]
+            for i in range(m.size):
+                some[i] += row[i]
+        for i in range(m.size):
+            m[i] += some[i]
     for i in range(m.size):
         m[i] /= count
-    for r in range(x.shape[0]):
-        row = x[r, start:stop]
+    for first in range(0, x.shape[0], ROWS):
         for i in range(m.size):
-            v[i] += (row[i] - m[i]) * (row[i] - m[i])
+            some[i] = ZERO
+        for r in range(first, min(first + ROWS, x.shape[0])):
+            row = x[r, start:stop]
+            for i in range(m.size):
+                some[i] += (row[i] - m[i]) * (row[i] - m[i])
+        for i in range(m.size):
+            v[i] += some[i]
     for i in range(m.size):
         v[i] /= count
         k[i] = gamma[start + i] / np.sqrt(v[i] + eps)
@@ -72,6 +85,7 @@ def _gradients(
     product: Write1,
     shift: Write1,
     slope: Write1,
+    parts: Write2,
     gx: Write2,
     start: int,
     stop: int,
@@ -80,14 +94,21 @@ def _gradients(
     count = mean.dtype.type(x.shape[0])
     m, s, p = mean[start:stop], total[start:stop], product[start:stop]
     a, b, k = shift[start:stop], slope[start:stop], gamma[start:stop]
+    s_part, p_part = parts[0, start:stop], parts[1, start:stop]
     for i in range(m.size):
         s[i], p[i] = ZERO, ZERO
-    for r in range(x.shape[0]):
-        given, row = g[r, start:stop], x[r, start:stop]
+    for first in range(0, x.shape[0], ROWS):
         for i in range(m.size):
-            s[i] += given[i]
+            s_part[i], p_part[i] = ZERO, ZERO
+        for r in range(first, min(first + ROWS, x.shape[0])):
+            given, row = g[r, start:stop], x[r, start:stop]
+            for i in range(m.size):
+                s_part[i] += given[i]
+            for i in range(m.size):
+                p_part[i] += given[i] * (row[i] - m[i])
         for i in range(m.size):
-            p[i] += given[i] * (row[i] - m[i])
+            s[i] += s_part[i]
+            p[i] += p_part[i]
     for i in range(m.size):
         d = deviation[start + i]
         p[i] /= d
@@ -107,8 +128,9 @@ def _divide(loop: Any, x: Array, *others: Any) -> None:
 def batch_normalization(x: Array, gamma: Array, beta: Array, eps: float) -> tuple[Array, ...]:
     """`y`, and mean and variance of each channel, of which there are as many as scales."""
     rows = np.ascontiguousarray(x).reshape(-1, gamma.size)
-    y, (mean, var, scale) = np.empty_like(rows), np.empty((3, gamma.size), x.dtype)
-    _divide(_normalized, rows, *contiguous(gamma, beta), x.dtype.type(eps), mean, var, scale, y)
+    y, (mean, var, scale, part) = np.empty_like(rows), np.empty((4, gamma.size), x.dtype)
+    given = *contiguous(gamma, beta), x.dtype.type(eps)
+    _divide(_normalized, rows, *given, mean, var, scale, part, y)
     return y.reshape(x.shape), mean.reshape(gamma.shape), var.reshape(gamma.shape)
 
 
@@ -120,6 +142,7 @@ def batch_normalization_gradient(
     gx = np.empty((len(rows) if wanted else 0, gamma.size), x.dtype)
     total, product, shift, slope = np.empty((4, gamma.size), x.dtype)
     channels = contiguous(mean, deviation, gamma)
-    _divide(_gradients, given, rows, *channels, total, product, shift, slope, gx)
+    parts = np.empty((2, gamma.size), x.dtype)
+    _divide(_gradients, given, rows, *channels, total, product, shift, slope, parts, gx)
     gx_ = gx.reshape(x.shape) if wanted else None
     return gx_, product.reshape(gamma.shape), total.reshape(gamma.shape)

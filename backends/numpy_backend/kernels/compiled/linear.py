@@ -9,7 +9,15 @@ import numpy as np
 from backends.numpy_backend import parallel, products
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import blocked, few_rows
-from backends.numpy_backend.kernels.compiler import Array, Read1, Read2, Write1, Write2, compiled
+from backends.numpy_backend.kernels.compiler import (
+    ROWS,
+    Array,
+    Read1,
+    Read2,
+    Write1,
+    Write2,
+    compiled,
+)
 from backends.numpy_backend.kernels.plain import weights
 
 LEAST = 131072  # elements of a part
@@ -24,15 +32,18 @@ def _add_to_rows(y: Write2, b: Read1, start: int, stop: int) -> None:
 
 
 @compiled
-def _sum_of_rows(g: Read2, total: Write1, start: int, stop: int) -> None:
-    """Of the columns from `start` to `stop`."""
-    sums = total[start:stop]
-    for j in range(sums.size):
-        sums[j] = g[0, start + j]
-    for i in range(1, g.shape[0]):
-        row = g[i, start:stop]
-        for j in range(sums.size):
-            sums[j] += row[j]
+def _sum_of_rows(g: Read2, part: Write1, total: Write1, start: int, stop: int) -> None:
+    """Of the columns from `start` to `stop`, with the bits of the backend's `sum`."""
+    sums, some = total[start:stop], part[start:stop]
+    for first in range(0, g.shape[0], ROWS):
+        for j in range(some.size):
+            some[j] = g[first, start + j]
+        for i in range(first + 1, min(first + ROWS, g.shape[0])):
+            row = g[i, start:stop]
+            for j in range(some.size):
+                some[j] += row[j]
+        for j in range(some.size):
+            sums[j] = sums[j] + some[j] if first else some[j]
 
 
 def _many(a: Array) -> bool:
@@ -69,8 +80,8 @@ def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     x, W, _ = f._sources
     gx = products.matmul(g, W.data) if needs_grad & 1 else None
     gW = products.matmul(g.T, x.data) if needs_grad & 2 else None
-    gb = np.empty(g.shape[1], g.dtype)
-    parallel.divide(_sum_of_rows, g.shape[1], -(-LEAST // len(g)), g, gb)
+    part, gb = np.empty((2, g.shape[1]), g.dtype)
+    parallel.divide(_sum_of_rows, g.shape[1], -(-LEAST // len(g)), g, part, gb)
     return gx, gW, gb
 
 

@@ -26,6 +26,7 @@ from backends.numpy_backend.kernels.compiler import (
     contiguous,
     suits,
 )
+from backends.numpy_backend.sums import total
 from core.typing import Shape
 
 LEAST = 65536  # elements of a part
@@ -134,10 +135,10 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     means, squares = two(rows)
     divide(moments, rows, means, squares)
     means = means.reshape(examples, channels)
-    mean = np.add.reduce(means) / x.dtype.type(examples)
+    mean = total(means, 0) / x.dtype.type(examples)
     apart = means - mean
-    between = np.sum(apart * apart, axis=0) * x.dtype.type(places)
-    within = np.sum(squares.reshape(examples, channels), axis=0)
+    between = total(apart * apart, 0) * x.dtype.type(places)
+    within = total(squares.reshape(examples, channels), 0)
     var = (within + between) / x.dtype.type(examples * places)
     y = _normalized(rows, mean, var + f.eps, gamma, beta)
     return y.reshape(x.shape), mean.reshape(gamma.shape), var.reshape(gamma.shape)
@@ -174,17 +175,17 @@ def _gradients(
     examples, channels, places = shape
     given, rows = [np.ascontiguousarray(a).reshape(-1, places) for a in (g, x)]
     mean, deviation, gamma_ = [a.reshape(-1) for a in (mean, deviation, gamma)]
-    total, product = two(rows)
-    divide(products, given, rows, mean, total, product)
-    total, product = [np.sum(a.reshape(examples, channels), axis=0) for a in (total, product)]
+    sums = two(rows)
+    divide(products, given, rows, mean, *sums)
+    plain, product = [total(a.reshape(examples, channels), 0) for a in sums]
     ggamma, gx = product / deviation, None
     if wanted:
         scale = gamma_ / deviation
         each = scale / x.dtype.type(examples * places)
         gx = np.empty_like(rows)
-        divide(combined, given, rows, mean, scale, each * total, each * ggamma / deviation, gx)
+        divide(combined, given, rows, mean, scale, each * plain, each * ggamma / deviation, gx)
         gx = gx.reshape(x.shape)
-    return gx, ggamma.reshape(gamma.shape), total.reshape(gamma.shape)
+    return gx, ggamma.reshape(gamma.shape), plain.reshape(gamma.shape)
 
 
 def fixed_batch_normalization(

@@ -23,6 +23,7 @@ from backends.numpy_backend.kernels.compiled.normalization import (
     two,
 )
 from backends.numpy_backend.kernels.compiler import (
+    ROWS,
     SUMS,
     Array,
     Read1,
@@ -36,6 +37,7 @@ from backends.numpy_backend.kernels.compiler import (
     native,
     suits,
 )
+from backends.numpy_backend.sums import total
 
 CALLS = 4  # the formulas make so many times the calls of NumPy that one of few steps makes
 
@@ -129,12 +131,14 @@ def layer_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     given, rows = [np.ascontiguousarray(a).reshape(-1, gamma.size) for a in (g, x)]
     gx = np.empty_like(rows)
-    edges = parallel.bounds(len(rows), -(-normalization.LEAST // gamma.size))
-    sums = np.empty((2, len(edges) - 1, gamma.size), x.dtype)
+    least = -(-normalization.LEAST // gamma.size)
+    count = max(parallel.count(len(rows), least), -(-len(rows) // ROWS))
+    edges = [len(rows) * i // count for i in range(count + 1)]
+    sums = np.empty((2, count, gamma.size), x.dtype)
     arrays = given, rows, *contiguous(gamma, f.mean, f.scale), gx
     parts = [(*arrays, *sums[:, i], *part) for i, part in enumerate(pairwise(edges))]
     parallel.each(_layer_gradient, parts)
-    ggamma, gbeta = [np.sum(a, axis=0).reshape(gamma.shape) for a in sums]
+    ggamma, gbeta = [total(a, 0).reshape(gamma.shape) for a in sums]
     return _asked_for(needs_grad, gx.reshape(x.shape), ggamma, gbeta)
 
 
@@ -183,14 +187,14 @@ def group_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     examples, channels = x.shape[:2]
     given, rows = [np.ascontiguousarray(a).reshape(-1, places) for a in (g, x)]
     mean, scale = [_of_rows(f, a, channels) for a in (f.mean, f.scale)]
-    total, product = two(rows)
-    divide(products, given, rows, mean, total, product)
+    plain, product = two(rows)
+    divide(products, given, rows, mean, plain, product)
     factor = np.tile(gamma, examples)
     count = x.dtype.type(x.size // (examples * f.groups))
-    sums = [(a * factor).reshape(examples * f.groups, -1).sum(axis=1) for a in (total, product)]
+    sums = [(a * factor).reshape(examples * f.groups, -1).sum(axis=1) for a in (plain, product)]
     shift, slope = [_of_rows(f, a / count, channels) for a in sums]
     gx = np.empty_like(rows)
     divide(combined, given, rows, mean, scale * factor, scale * shift, scale**3 * slope, gx)
-    ggamma = (product * scale).reshape(examples, channels).sum(axis=0)
-    gbeta = total.reshape(examples, channels).sum(axis=0)
+    ggamma = total((product * scale).reshape(examples, channels), 0)
+    gbeta = total(plain.reshape(examples, channels), 0)
     return _asked_for(needs_grad, gx.reshape(x.shape), ggamma, gbeta)

@@ -10,6 +10,7 @@ import numpy as np
 from backends.numpy_backend.deferred import deferred, worthwhile
 from backends.numpy_backend.products import matmul
 from backends.numpy_backend.scatter import scatter_add
+from backends.numpy_backend.sums import total
 from backends.numpy_backend.typing import Array
 from core.registry.configuration import current_state
 
@@ -41,7 +42,7 @@ def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     gx = matmul(g, W.data) if needs_grad & 1 else None
     if len(f._sources) == 2:
         return gx, gW
-    return gx, gW, np.add.reduce(g, axis=0) if needs_grad & 4 else None
+    return gx, gW, total(g, 0) if needs_grad & 4 else None
 
 
 def matmul_gradient(f: Any, g: Array, needs_grad: int) -> Any:

@@ -1,0 +1,89 @@
+"""Sums and means of many rows, which NumPy adds one after the other, come out as of few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend import sums
+from backends.numpy_backend.kernels.compiler import ROWS
+
+LENGTHS = (1, 2, 3, 64, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS, 5000)
+EPS = {"float32": 2.0**-24, "float64": 2.0**-53}
+
+
+@st.composite
+def long_arrays(draw: Any) -> Any:
+    """An array of numbers of one sign, and axes of it."""
+    shape = draw(st.lists(st.sampled_from(LENGTHS), min_size=1, max_size=3))
+    while np.prod(shape) > 1_000_000:
+        shape[shape.index(max(shape))] = 3
+    numbers = np.random.RandomState(draw(st.integers(0, 99)))
+    a = numbers.uniform(1, 2, shape).astype(draw(st.sampled_from([*EPS])))
+    a = a.transpose(draw(st.permutations(range(a.ndim))))
+    if draw(st.booleans()):
+        a = a[::-1, ...]
+    if draw(st.booleans()):
+        a = a[..., ::2]
+    if draw(st.booleans()):
+        a = np.broadcast_to(a[:1], a.shape)
+    every = [None, *range(-a.ndim, a.ndim), tuple(range(a.ndim)), tuple(range(a.ndim - 1)), (-1,)]
+    return a, draw(st.sampled_from(every))
+
+
+@given(long_arrays(), st.sampled_from(["sum", "mean"]), st.booleans())
+def test_they_are_exact_to_the_rounding_of_some_thousand_additions(
+    drawn: Any, name: str, keepdims: bool
+) -> None:
+    a, axis = drawn
+    function, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
+    got = function(a, axis=axis, dtype=a.dtype, keepdims=keepdims)
+    exact = numpys(a, axis=axis, dtype=np.longdouble, keepdims=keepdims)
+    its: Any = numpys(a, axis=axis, keepdims=keepdims)
+    assert type(got) is type(its) and got.shape == its.shape and got.dtype == its.dtype
+    bound = (ROWS + a.size // ROWS + 64) * EPS[a.dtype.name]
+    assert np.all(np.abs(got - exact) <= bound * exact)
+
+
+@given(st.integers(1, ROWS), st.integers(1, 3), st.sampled_from(["sum", "mean"]))
+def test_up_to_so_many_rows_have_numpys_bits(rows: int, columns: int, name: str) -> None:
+    a = np.random.RandomState(rows).standard_normal((rows, columns)).astype("f")
+    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
+    for axis in (0, 1):
+        assert ours(a, axis).tobytes() == numpys(a, axis).tobytes()
+
+
+@pytest.fixture
+def many() -> np.ndarray[Any, Any]:
+    return (100 + np.random.RandomState(0).standard_normal((500_000, 3))).astype("f")
+
+
+def test_batch_normalization_of_many_rows(many: Any) -> None:
+    y = F.batch_normalization(many, np.ones(3, "f"), np.zeros(3, "f")).array
+    exact = (many - many.mean(0, dtype="d")) / np.sqrt(many.var(0, dtype="d") + 2e-5)
+    np.testing.assert_allclose(y, exact, atol=3e-4)
+
+
+@pytest.mark.parametrize("layer", ["linear", "batch", "fixed", "layer"])
+def test_gradients_of_many_rows(many: Any, layer: str) -> None:
+    """Of shifts, which are sums of ones here: float32 counts to 16,777,216 by ones."""
+    rows = 5 * (1 << 22) if layer == "linear" else len(many)
+    x, one = np.broadcast_to(many[:1], (rows, 3)), np.ones(3, "f")
+    weight = np.linspace(-1, 1, 3).astype("f")
+    scale, shift = core.Variable(one.copy()), core.Variable(one * 0)
+    given = {
+        "linear": lambda: F.linear(np.ones((rows, 1), "f"), weight[:, None], shift),
+        "batch": lambda: F.batch_normalization(many, scale, shift),
+        "fixed": lambda: F.fixed_batch_normalization(x, scale, shift, one, one),
+        "layer": lambda: F.layer_normalization(many, scale, shift),
+    }
+    y = given[layer]()
+    y.grad = np.full(y.shape, 0.1, "f")
+    y.backward()
+    np.testing.assert_allclose(shift.grad, rows * np.float64(np.float32(0.1)), rtol=2e-4)
