@@ -59,6 +59,7 @@ def cached_download(url: str, *, digest: str | None = None) -> str:
 
     `digest`, as 'md5:...' or 'sha256:...', is what the content must have; a copy without it is
     downloaded anew. An interrupted or wrong download leaves nothing behind; it is a DownloadError.
+    (A process that is killed leaves a folder `.part-...` beside the copies, which nobody reads.)
     Processes may ask for one URL at a time: each sees a whole file.
     """
     path = cached_path(url)
@@ -155,6 +156,8 @@ def _fetch(url: str, path: str) -> None:
         why.close()
         raise _failure(url, why) from why
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as why:
+        raise _failure(url, why) from why
+    except ValueError as why:  # of a length that is no number, or letters that no URL has
         raise _failure(url, why) from why
 
 

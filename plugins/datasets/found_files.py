@@ -36,7 +36,10 @@ class UnofficialFileWarning(UserWarning):
 
 
 def look(dataset: str, file: Published) -> str | None:
-    """The path of a file, in the dataset's folder or among the downloads; None if it is absent."""
+    """The path of a file, in the dataset's folder or among the downloads; None if it is absent.
+
+    A download that is not what was published any more counts as absent, so that it is got again.
+    """
     folder = get_dataset_directory(dataset, create_directory=False)
     for name in (file.name, *file.others):
         path = os.path.join(folder, name)
@@ -45,7 +48,10 @@ def look(dataset: str, file: Published) -> str | None:
                 _compare(path, file.digest)
             return path
     downloaded = cached_path(file.url)
-    return downloaded if os.path.exists(downloaded) else None
+    if not os.path.exists(downloaded):
+        return None
+    whole = file.digest is None or file_digest(downloaded, file.digest) == file.digest
+    return downloaded if whole else None
 
 
 def _compare(path: str, digest: str | None) -> None:

@@ -98,6 +98,8 @@ def test_no_server_and_no_url(root):
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
         with pytest.raises(DownloadError, match="cannot be downloaded: .*refused"):
             dataset.cached_download(url)
+    with pytest.raises(DownloadError, match="cannot be downloaded: .*ascii"):
+        dataset.cached_download("http://127.0.0.1:9/\u00fc")
     for url in ("file:///etc/passwd", "data.bin", "ftp://host/file"):
         with pytest.raises(DownloadError, match="expected a URL of http or https"):
             dataset.cached_download(url)

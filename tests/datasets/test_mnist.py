@@ -3,12 +3,14 @@
 import gzip
 import hashlib
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import core
 from core import datasets as D
+from core.dataset import download
 from core.errors import DatasetDamaged, DatasetMissing, DownloadError
 from plugins.datasets import mnist
 from plugins.datasets.found_files import UnofficialFileWarning
@@ -194,6 +196,16 @@ def test_a_download_when_asked_for_and_never_again(root, published, name):
     train, _ = READERS[name]()
     assert train[0][0][0] == np.float32(0.6745098233222961)
     assert len(published.asked) == 4
+
+
+def test_a_download_that_is_damaged_later_is_got_again(root, published):
+    D.get_mnist(download=True)
+    damaged = Path(download.cached_path(f"{published.url}train-images-idx3-ubyte.gz"))
+    damaged.write_bytes(damaged.read_bytes()[:-6])
+    with pytest.raises(DatasetMissing, match=r"get_mnist\(download=True\)"):
+        D.get_mnist()
+    train, _ = D.get_mnist(download=True)
+    assert len(train) == 7 and len(published.asked) == 5
 
 
 def test_only_what_is_missing_is_downloaded(root, published):
