@@ -81,6 +81,25 @@ def test_backends_are_injected():
     assert len(seen) + len(result.skipped) == 3 and result.skipped
 
 
+def test_backends_are_injected_by_several_decorators():
+    seen = []
+
+    @testing.inject_backend_tests(["test_it"], [{}, {"use_ideep": "always"}])
+    @testing.inject_backend_tests(["test_it"], [{"use_cudnn": "always"}, {"autotune": True}])
+    class Injected(unittest.TestCase):
+        def test_it(self, inner, outer):
+            seen.append((inner.use_cudnn, inner.autotune, outer.use_cudnn))
+            first, (second,) = outer.get_array([np.zeros(2), (np.ones(3),)])
+            assert first.shape == (2,) and second.shape == (3,)
+
+        def test_other(self):
+            seen.append("other")
+
+    result = run(Injected)
+    assert result.testsRun == 5 and len(result.skipped) == 2 and result.wasSuccessful()
+    assert seen == [("always", False, "never"), ("never", True, "never"), "other"]
+
+
 class LinearCase(testing.LinkTestCase):
     param_names = ("W", "b")
 

@@ -72,7 +72,9 @@ class BackendConfig:
         return self.device.xp
 
     def get_array(self, array: Any) -> Any:
-        """An array there, or None."""
+        """An array there, or None; of a list or tuple, one of them."""
+        if isinstance(array, (list, tuple)):
+            return type(array)(map(self.get_array, array))
         return None if array is None else self.device.send(array)
 
     def skip_if_absent(self) -> None:
@@ -103,6 +105,8 @@ def inject_backend_tests(
 ) -> Callable[[Any], Any]:
     """Run test methods once for each configuration, which they get as `backend_config`.
 
+    Decorated several times, they get one of each decorator, that of the innermost first.
+
     Args:
         method_names: Names of the methods; None takes all whose name begins with `test`.
         params: Dicts of settings of a `BackendConfig`.
@@ -112,12 +116,14 @@ def inject_backend_tests(
         if isinstance(case, Cases):
             return case.each(decorate)
         every = [n for n in dir(case) if n.startswith("test") and callable(getattr(case, n))]
-        names = method_names or every
-        for name in names:
+        for name in every:
             method = getattr(case, name)
+            written = getattr(method, "written_as", name)  # before another decorator
+            if method_names is not None and written not in method_names:
+                continue
             for i, settings in enumerate(params):
-                made = _with_config(method, BackendConfig(settings))
-                made.__name__ = f"{name}_{i}"
+                made: Any = _with_config(method, BackendConfig(settings))
+                made.__name__, made.written_as = f"{name}_{i}", written
                 setattr(case, made.__name__, made)
             setattr(case, name, None)
         return case
@@ -126,10 +132,10 @@ def inject_backend_tests(
 
 
 def _with_config(method: Callable[..., Any], config: BackendConfig) -> Callable[..., Any]:
-    def injected(self: Any) -> None:
+    def injected(self: Any, *others: BackendConfig) -> None:
         config.skip_if_absent()
         self.backend_config = config
-        method(self, config)
+        method(self, config, *others)
 
     return injected
 
