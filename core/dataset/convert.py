@@ -151,16 +151,31 @@ def _stack_padded(arrays: Sequence[Any], padding: Any, what: str) -> Any:
     device = backend.device_of(first)
     dtypes = {a.dtype for a in arrays}
     dtype = first.dtype if len(dtypes) == 1 else backend.xp.result_type(*dtypes)
-    if not holds(backend.dtype_name(dtype), padding):
+    if not _fills(backend.dtype_name(dtype), padding):
         raise ValueError(
             f"concat_examples: expected a padding for {what} that {dtype} can hold, got "
-            f"{padding!r}. Give another, one for each element, or arrays of another dtype."
+            f"{padding!r}. Give another, a tuple or dict with one for each element, or arrays of "
+            "another dtype."
         )
     with device:
         result = backend.xp.full((len(arrays), *shape), padding, dtype=dtype)
     for i, array in enumerate(arrays):
         result[(i, *(slice(n) for n in array.shape))] = array
     return result
+
+
+def _fills(dtype: str, padding: Any) -> bool:
+    """Whether arrays of the dtype of this name can be filled with the padding, as it is.
+
+    >>> _fills("int8", 1), _fills("float32", [0, 1]), _fills("str64", "no"), _fills("str64", "yes")
+    (True, False, True, False)
+    """
+    for kind, name, bits in ((str, "str", 32), (bytes, "bytes", 8)):
+        if isinstance(padding, kind) or dtype.startswith(name):
+            alike = isinstance(padding, kind) and dtype.startswith(name)
+            return alike and bits * len(padding) <= int(dtype.removeprefix(name) or 0)
+    several = hasattr(padding, "__len__") and getattr(padding, "ndim", None) != 0
+    return not several and holds(dtype, padding)
 
 
 concat_examples_func = concat_examples

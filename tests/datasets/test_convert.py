@@ -67,6 +67,30 @@ def test_a_padding_is_the_number_given_or_refused(dtype, padding):
         assert joined.dtype == np.dtype(dtype)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
+@pytest.mark.parametrize("padding", [[-1, 7], (0, 1), {"x": 0}, np.array([1, 2]), "0", "a", b"0"])
+def test_a_padding_is_one_number(dtype, padding):
+    """A list for the parts of tuples was taken for the elements of each row; None in it was NaN."""
+    for batch in (
+        [np.ones(2, dtype), np.ones(1, dtype)],
+        [np.ones((2, 2), dtype), np.ones((1, 2))],
+    ):
+        with pytest.raises(ValueError, match="can hold, got.*a tuple or dict with one for each"):
+            concat_examples(batch, padding=padding)
+    with pytest.raises(ValueError, match="element 0 that .* can hold, got"):
+        concat_examples([(np.ones(2), 0), (np.ones(1), 1)], padding=[0, None])
+
+
+def test_text_is_padded_by_text_that_it_holds():
+    words = [np.array(["one", "two"]), np.array(["three"])]
+    assert concat_examples(words, padding="<p>").tolist() == [["one", "two"], ["three", "<p>"]]
+    for padding in ("<padding>", 0, b"a"):
+        with pytest.raises(ValueError, match="U5 can hold"):
+            concat_examples(words, padding=padding)
+    with pytest.raises(ValueError, match="S1 can hold"):
+        concat_examples([np.array([b"a", b"b"]), np.array([b"c"])], padding=b"<p>")
+
+
 def test_a_padding_that_is_not_needed_may_be_any_number():
     masks = [(np.array([True, False]), [1] * n) for n in (1, 2)]
     mask, words = concat_examples(masks, padding=-1)
