@@ -233,6 +233,18 @@ def test_links_are_copied_whole(make):
     assert make(links[0])(np.ones((1, 4), "f")).shape == (1, 3)
 
 
+@pytest.mark.parametrize("mode", ["init", "copy", "share"])
+def test_a_sequential_is_repeated_whole(mode):
+    """As Chainer 7.8.1 names the parameters in its files."""
+    block = chainer.Sequential(L.Linear(2, 2), F.relu)
+    repeated = block.repeat(2, mode)
+    assert [type(layer) for layer in repeated] == [chainer.Sequential] * 2
+    names = [name for name, _ in repeated.namedparams()]
+    assert sorted(names) == ["/0/0/W", "/0/0/b", "/1/0/W", "/1/0/b"]
+    assert (repeated[1][0].W.array is block[0].W.array) == (mode == "share")
+    assert len(block.repeat(0)) == 0
+
+
 def test_a_missing_dataset_is_downloaded(monkeypatch, tmp_path):
     """There is no network in tests: the error is that of the download."""
     root = chainer.dataset.get_dataset_root()

@@ -1,16 +1,17 @@
-"""The order in which Chainer numbers the links of a Sequential, by which files name them."""
+"""How Chainer numbers the links of a Sequential, and repeats one: files name links by that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from core import Sequential
+from core import Link, Sequential
 
 
 def switch() -> None:
-    """Number the first link, and then the others backwards, as Chainer does."""
+    """Number the first link, and then the others backwards; one that is repeated stays whole."""
     Sequential._numbered = staticmethod(_numbered)  # type: ignore[method-assign]
+    Sequential.repeat = Link.repeat  # type: ignore[method-assign]
 
 
 def _numbered(layers: list[Any], is_link: Callable[[Any], bool]) -> list[Any]:
