@@ -13,6 +13,9 @@ from core.tracing import Equation, Value
 from plugins.export.batch import Dim, Share
 from plugins.extras import need
 
+LARGEST = (1 << 31) - (1 << 24)
+"""Bytes of all arrays; a file has 2 GiB at most, and there are nodes beside them."""
+
 
 class Graph:
     """What translations add nodes to; arrays are named by strings.
@@ -35,6 +38,7 @@ class Graph:
         self._taken: set[str] = set()
         self._dtypes: dict[str, Any] = {}
         self._known: dict[Any, str] = {}
+        self._bytes = 0
 
     # ------------------------------------------------------------------ nodes
 
@@ -81,12 +85,19 @@ class Graph:
         self.names[value] = name
         self._dtypes[name] = np.dtype(value.dtype)
         if array is not None:
-            self.initializers.append(
-                self._numpy_helper.from_array(
-                    np.ascontiguousarray(array).reshape(array.shape), name
-                )
-            )
+            self._keep(np.ascontiguousarray(array).reshape(array.shape), name)
         return name
+
+    def _keep(self, array: Any, name: str) -> None:
+        """Write an array into the file."""
+        self._bytes += array.nbytes
+        if self._bytes > LARGEST:
+            raise ExportError(
+                f"onnx: expected at most {LARGEST} bytes of arrays, which is what a file of this "
+                f"format holds, got {self._bytes} with {name}. Export parts of the model, or in a "
+                "16-bit dtype."
+            )
+        self.initializers.append(self._numpy_helper.from_array(array, name))
 
     def value(self, value: Value) -> str:
         """The name of a value."""
@@ -121,7 +132,7 @@ class Graph:
         name = self._known.get(key)
         if name is None:
             name = self._known[key] = self.unused("constant_0")
-            self.initializers.append(self._numpy_helper.from_array(array, name))
+            self._keep(array, name)
             self._dtypes[name] = array.dtype
         return name
 

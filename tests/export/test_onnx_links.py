@@ -382,6 +382,14 @@ def test_sizes_that_are_open_are_told():
         exported(core.Sequential(L.Linear(None, 2)), np.zeros((2, 3), "f"))
 
 
+def test_more_than_a_file_holds_is_told(monkeypatch):
+    monkeypatch.setattr("plugins.export.graph.LARGEST", 1000)
+    with pytest.raises(ExportError, match=r"at most 1000 bytes of arrays.*got 1600 with 1/W"):
+        exported(
+            core.Sequential(L.Linear(5, 20, nobias=True), L.Linear(20, 15)), np.ones((2, 5), "f")
+        )
+
+
 def test_a_refusal_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.onnx"
     core.export.onnx(F.relu, np.zeros((3, 2), "f"), path)
