@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import backend
+from core.errors import CheckpointError
 from core.link.serializer import Serializable, Serializer
 from plugins.serializers.entries import NONE
 
@@ -60,6 +61,9 @@ def values_of(who: str, obj: Serializable) -> dict[str, Any]:
 def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
     """Return all that `obj` saves, by name; a mapping is returned as saved entries."""
     if isinstance(obj, Mapping) and not hasattr(obj, "serialize"):  # which a ChainDict has
+        for name in obj:
+            if not isinstance(name, str) or "\0" in name:
+                raise TypeError(f"{who}: expected names that are text, got {name!r:.60}.")
         return {name: host_array(value) for name, value in obj.items()}
     check_serializable(who, obj)
     saved = DictionarySerializer()
@@ -82,7 +86,25 @@ def check_serializable(who: str, obj: Any) -> None:
 
 
 def host_array(value: Any) -> Any:
-    """A value as a host array; None in its stored form."""
+    """A value as a host array; None in its stored form.
+
+    Raises CheckpointError for what an array would make something else of.
+    """
     if value is None:
         return NONE
-    return backend.to_host(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return backend.to_host(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise CheckpointError(
+            f"save: expected numbers, text, None or lists of them that make an array, got "
+            f"{value!r:.60}: {error}"
+        ) from error
+    if array.dtype.kind in "US" and array.tolist() != np.asarray(value, object).tolist():
+        raise CheckpointError(
+            f"save: expected text that ends in no zeros, and no numbers beside it, got "
+            f"{value!r:.60}; an array would change it. Store bytes as numbers: "
+            "np.frombuffer(data, 'u1')."
+        )
+    return array

@@ -1,0 +1,52 @@
+"""Values that files or arrays could only hold as others: they are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from kinds import Bag
+
+from core.errors import CheckpointError
+
+
+@given(
+    hnp.arrays(st.sampled_from(["i1", "u1", ">i4", "u4", "i8", "u8"]), st.integers(0, 3)),
+    st.sampled_from(["i1", "u1", "i4", "u4", "i8", "u8"]),
+)
+def test_integers_are_loaded_as_the_same_or_refused(kind, path, stored, dtype):
+    kind.save(path, Bag(first=np.ones(1), a=stored))
+    loaded = Bag(first=np.zeros(1), a=np.full(stored.shape, 7, dtype))
+    try:
+        kind.load(path, loaded)
+    except CheckpointError as error:
+        assert np.dtype(dtype).name in str(error)
+        assert stored.astype(dtype).tolist() != stored.tolist() or dtype[0] != stored.dtype.kind
+        assert loaded.values["first"] == 0 and (loaded.values["a"] == 7).all()
+    else:
+        assert loaded.values["a"].tolist() == stored.tolist()
+
+
+texts = st.text("a\0", max_size=4) | st.binary(max_size=4)
+
+
+@given(texts | st.lists(st.text("a\0", max_size=3) | st.integers(0, 3), min_size=1, max_size=3))
+def test_text_is_saved_as_it_is_or_refused(kind, path, value):
+    """Zeros at its end were lost, as of bytes that are numbers; numbers beside it became text."""
+    try:
+        kind.save(path, Bag(t=value))
+    except CheckpointError as error:
+        assert "Use save_npz" in str(error) or "an array would change it" in str(error)
+    else:
+        loaded = Bag(t=type(value)())
+        kind.load(path, loaded)
+        assert loaded.values["t"] == value
+
+
+def test_what_makes_no_array_is_refused(kind, path):
+    with pytest.raises(CheckpointError, match=r"that make an array, got \[\[1\], \[2, 3\]\]"):
+        kind.save(path, Bag(a=[[1], [2, 3]]))
+    for name in (1, ("a", "b"), "a\0b"):
+        with pytest.raises(TypeError, match="expected names that are text, got"):
+            kind.save(path, {name: np.ones(2)})
+    assert not path.exists()
