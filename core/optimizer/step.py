@@ -35,7 +35,7 @@ class Step:
     def of(cls, parameter: Parameter, rule: UpdateRule) -> Self | None:
         """The step to be made; None where the rule is disabled, or there is no gradient.
 
-        Raises UpdateError where the gradient does not fit the parameter.
+        Raises UpdateError where the gradient does not fit the parameter, or that cannot be changed.
         """
         if not rule.enabled or parameter._array is None:
             return None
@@ -46,6 +46,13 @@ class Step:
             return None
         if spec_of(grad) is not parameter._spec:
             _check_gradient(parameter, grad)
+        flags = getattr(parameter._array, "flags", None)
+        if not getattr(flags, "writeable", True) and parameter.backend.mutable:
+            raise UpdateError(
+                f"update {parameter.name or 'of a parameter'}: expected an array that can be "
+                "changed, got a read-only one. Set the parameter's array to a copy of it. Nothing "
+                "has been updated."
+            )
         return cls(parameter, rule, grad)
 
     def begin(self, loss_scale: float | None = None) -> None:

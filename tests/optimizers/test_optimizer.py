@@ -556,6 +556,24 @@ def test_state_follows_the_dtype_of_what_the_rule_works_on(name, before, masters
     assert {str(array.dtype) for array in arrays} <= {after}
 
 
+@pytest.mark.parametrize("steps", [0, 2])
+@pytest.mark.parametrize("name", BUNDLED)
+def test_an_array_that_cannot_be_changed_is_refused_before_anything_moves(name, steps):
+    model = with_gradients(model_of([1.0], [2.0, 3.0]), [1.0], [1.0, 1.0])
+    optimizer = getattr(optimizers, name)().setup(model)
+    for _ in range(steps):
+        optimizer.update()
+    model.p1.array.flags.writeable = False
+    before = model.p0.array.copy()
+    with pytest.raises(UpdateError, match=r"update p1: .* read-only .* copy"):
+        optimizer.update()
+    np.testing.assert_array_equal(model.p0.array, before)
+    assert optimizer.t == model.p0.update_rule.t == steps
+    model.p1.array = model.p1.array.copy()
+    optimizer.update()
+    assert optimizer.t == steps + 1
+
+
 @pytest.mark.parametrize("loaded", [True, False])
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 @pytest.mark.parametrize("name", [name for name in BUNDLED if name != "SGD"])
