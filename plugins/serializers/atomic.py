@@ -79,7 +79,7 @@ def _check_target(target: Path) -> None:
             errno.ENOENT, "The directory of this file does not exist; make it first", str(target)
         )
     if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "Expected the path of a regular file, got", str(target))
+        raise OSError(errno.EINVAL, "Expected the path of a regular file", str(target))
     if target.exists() and not os.access(target, os.W_OK):  # which a rename does not ask
         raise _explained(PermissionError(errno.EACCES, ""), target)
 

@@ -60,14 +60,18 @@ def report(folders: Sequence[str], output: str) -> Report:
     from plugrad.runs.page import report as whole
     from plugrad.runs.reader import Reader
 
-    text = whole(Reader(_folders(folders)))
+    reader = Reader(_folders(folders))
+    text = whole(reader)
     try:
         with replacing(output) as temporary:
             temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CoreError(f"cannot write {output}: {error.strerror or error}") from error
     size = os.path.getsize(output)
-    return Report({"file": output, "bytes": size}, f"Written to {output}, {size / 1000:,.0f} kB.")
+    said, runs = f"Written to {output}, {size / 1000:,.0f} kB.", len(reader.read()["runs"])
+    if not runs:
+        said += f" There is no run in {', '.join(folders)}: expected a log or a record of one."
+    return Report({"file": output, "bytes": size, "runs": runs}, said)
 
 
 def _folders(names: Sequence[str]) -> list[Path]:

@@ -203,3 +203,14 @@ def test_a_port_that_does_not_exist_is_refused(folder, capsys, port):
 def test_a_report_that_cannot_be_written_is_told(folder, capsys):
     assert main(["report", str(folder), "-o", str(folder / "no" / "such.html")]) == 2
     assert "such.html" in capsys.readouterr().err
+    assert main(["report", str(folder), "-o", str(folder)]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("regular file")
+
+
+def test_a_report_of_no_run_says_so(folder, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    file = str(tmp_path / "report.html")
+    assert main(["report", str(tmp_path / "empty"), "-o", file]) == 0
+    assert f"There is no run in {tmp_path / 'empty'}" in capsys.readouterr().out
+    assert main(["report", str(folder), "-o", file]) == 0
+    assert "no run" not in capsys.readouterr().out
