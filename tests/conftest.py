@@ -1,9 +1,11 @@
-"""What all tests share: how many run at once and how long they search, the referee, a watch."""
+"""What all tests share: how many run, how long they search, what they draw; and the referee."""
 
 import gc
 import os
+import random
 import sys
 from pathlib import Path
+from zlib import crc32
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: threads of BLAS would wait for others'
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -11,6 +13,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: threads of BLAS woul
 # Plugins that are installed beside plugrad are none of what is tested; those that tests bring are.
 os.environ["PLUGRAD_DISABLE_PLUGINS"] = "*"
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -49,6 +52,16 @@ def pytest_configure(config):
     """Slow tests are left out unless somebody names them or chooses marks."""
     if _are_named(config) and config.option.markexpr == "not slow":
         config.option.markexpr = ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """What a test draws, weights above all, follows from its name: a failure comes again."""
+    seed = crc32(item.nodeid.encode())
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
 
 
 def pytest_collection_finish():
