@@ -127,8 +127,8 @@ class PickleDatasetWriter(NeedsInit):
         self._protocol = protocol
 
     def write(self, x: Any) -> None:
-        """Append one example."""
-        pickle.dump(x, self._file, self._protocol)
+        """Append one example; of one that cannot be pickled, nothing is written."""
+        self._file.write(pickle.dumps(x, self._protocol))
 
     def flush(self) -> None:
         """See to it that what has been written is in the file."""

@@ -166,6 +166,16 @@ def test_an_object_that_cannot_be_made_is_named(tmp_path):
     assert "object 2 of" in note and str(path) in note
 
 
+def test_of_an_object_that_cannot_be_pickled_nothing_is_written(tmp_path):
+    """Its beginning made other objects of those that came after it."""
+    path, word = tmp_path / "examples.pkl", "".join(["wo", "rd"])
+    with D.open_pickle_dataset_writer(path) as writer:
+        with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+            writer.write(["a", b"x" * 200_000, "b", lambda: 1])
+        writer.write({"first": word, "second": word})
+    assert D.open_pickle_dataset(path)[:] == [{"first": "word", "second": "word"}]
+
+
 def test_a_file_that_breaks_off_is_named(pickles):
     content = pickles.read_bytes()
     whole = [0]
