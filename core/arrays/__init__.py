@@ -4,12 +4,4 @@ Start with `backend`, which finds and chooses backends; `array_backend` is what 
 beyond its library's namespace by default in the standard's words: `windows`, `scatter`, ...
 """
 
-__all__ = [
-    "array_backend",
-    "backend",
-    "mixed",
-    "random_streams",
-    "scatter",
-    "spec",
-    "windows",
-]
+__all__ = ["array_backend", "backend", "mixed", "random_streams", "scatter", "spec", "windows"]

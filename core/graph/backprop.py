@@ -13,11 +13,11 @@ from typing import Any
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
 from core.errors.keywords import checked_when_called
-from core.graph.delivery import deliver
+from core.graph.delivery import apart, deliver, memory
 from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of, history_of
-from core.graph.variable import Variable, wrap
+from core.graph.variable import Variable, as_array, wrap
 from core.graph.variable_node import Source
 from core.graph.walk import Walk
 from core.registry.configuration import using_config
@@ -200,7 +200,8 @@ def grad(
             if walk.heap:
                 walk.run()
             gradients = walk.gradients
-        found = [_as_result(gradients.get(source), source) for source in targets]
+        given = {memory(as_array(g)) for _, g in roots}
+        found = [_as_result(gradients.get(source), source, given) for source in targets]
     if set_grad:
         for x, g in zip(inputs, found, strict=True):
             x.grad_var = g
@@ -209,10 +210,11 @@ def grad(
     return found
 
 
-def _as_result(g: Any, source: Source) -> Variable | None:
+def _as_result(g: Any, source: Source, given: set[int]) -> Variable | None:
+    """A gradient in memory of its own, as those are that `deliver` gives."""
     if g is None or isinstance(g, Variable):
-        return g
-    return wrap(ensure_array(g, source.spec), requires_grad=True)
+        return g if g is None else apart(g, given)
+    return wrap(apart(ensure_array(g, source.spec), given), requires_grad=True)
 
 
 def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any) -> None:

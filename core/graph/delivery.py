@@ -19,7 +19,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
 
     An old gradient that nobody else holds is added to in place, once all have been checked.
     """
-    given = {_memory(g) for g in walk.given}
+    given = {memory(as_array(g)) for g in walk.given}
     ready, sums = [], []
     for source in walk.leaves:
         g: Any = walk.gradients[source]
@@ -27,7 +27,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
             continue
         if walk.graph:
-            total = as_variable(source._grad) + g if has_old else g
+            total = apart(as_variable(source._grad) + g if has_old else g, given)
         else:
             total = ensure_array(g, source.spec)
             if spec_of(total) is not source.spec:
@@ -37,11 +37,11 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
                 continue
             if has_old:
                 total = ensure_array(as_array(source._grad) + total, source.spec)
-            memory = _memory(total)
-            if memory in given:
+            shown = memory(total)
+            if shown in given:
                 total = BACKENDS[type(total)].copy(total)
-                memory = _memory(total)
-            given.add(memory)
+                shown = memory(total)
+            given.add(shown)
         ready.append((source, total))
     for source, g in sums:
         ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
@@ -52,6 +52,14 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
 
 
-def _memory(array: Any) -> int:
+def apart(g: Any, given: set[int]) -> Any:
+    """A gradient, or a copy of it where its memory is among those given, and it is from now on."""
+    if memory(as_array(g)) in given:
+        g = g.copy() if isinstance(g, Variable) else BACKENDS[type(g)].copy(g)
+    given.add(memory(as_array(g)))
+    return g
+
+
+def memory(array: Any) -> int:
     """What tells whose memory an array shows."""
     return BACKENDS[type(array)].memory(array)

@@ -48,7 +48,7 @@ class Walk:
         self.keep = keep
         self.roots = {source for source, _ in roots}
         self.freed = self.roots if free else set()
-        self.given = () if graph else [g for _, g in roots]
+        self.given = [g for _, g in roots]
         self.gradients: dict[Source, Any] = {} if gradients is None else gradients
         self.leaves: list[Source] = []
         self.queued: set[GraphNode] = set()

@@ -10,13 +10,26 @@ import core
 from core import FunctionNode, Variable
 
 
-def test_leaves_share_no_gradient_with_each_other_nor_with_the_caller():
+def asked(y, leaves, graph):
+    core.grad([y], leaves, [y.grad_var], set_grad=True, enable_double_backprop=graph)
+
+
+WALKS = {
+    "backward": lambda y, leaves: y.backward(),
+    "backward with a graph": lambda y, leaves: y.backward(enable_double_backprop=True),
+    "grad": lambda y, leaves: asked(y, leaves, False),
+    "grad with a graph": lambda y, leaves: asked(y, leaves, True),
+}
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+def test_leaves_share_no_gradient_with_each_other_nor_with_the_caller(walk):
     x, w, b = variable(4), variable(4), variable(4)
     y = (x + w) + b
     g = array(4)
     kept = g.copy()
     y.grad = g
-    y.backward()
+    walk(y, [x, w, b])
     x.grad *= 2
     w.grad += 1
     np.testing.assert_array_equal(g, kept)
@@ -187,8 +200,11 @@ def test_addgrad_and_copydata_share_nothing():
     assert (y.array != 0).all()
 
 
-@given(st.lists(st.sampled_from(["add", "view", "twice", "tanh", "split"]), max_size=8))
-def test_no_program_writes_into_its_inputs(steps):
+@given(
+    st.lists(st.sampled_from(["add", "view", "twice", "tanh", "split"]), max_size=8),
+    st.sampled_from(list(WALKS)),
+)
+def test_no_program_writes_into_its_inputs(steps, walk):
     """Random graphs of views, sums and shared gradients: inputs and cotangent stay as they were."""
     x, w = Variable(np.linspace(0.1, 0.6, 6)), Variable(np.linspace(-0.5, 0.5, 6))
     kept = [x.array.copy(), w.array.copy()]
@@ -203,11 +219,19 @@ def test_no_program_writes_into_its_inputs(steps):
         }[step](y)
     g = np.linspace(1, 2, 6)
     y.grad = g
-    y.backward()
+    WALKS[walk](y, [x, w])
     np.testing.assert_array_equal(x.array, kept[0])
     np.testing.assert_array_equal(w.array, kept[1])
     np.testing.assert_array_equal(g, np.linspace(1, 2, 6))
     assert not np.shares_memory(x.grad, w.grad) and not np.shares_memory(x.grad, g)
+
+
+def test_a_gradient_that_is_a_copy_leads_back_as_well():
+    x, w = variable(4), variable(4)
+    gx, gw = core.grad([total((x + w) ** 3)], [x, w], enable_double_backprop=True)
+    for g in (gx, gw):
+        (second,) = core.grad([total(g)], [x])
+        np.testing.assert_allclose(second.array, 6 * (x.array + w.array), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["numpy", "strict"])
