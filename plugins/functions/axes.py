@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.errors import InvalidType
 from core.ops.types.shapes import as_axes
 from core.typing import Axes, Shape
 
@@ -11,6 +12,20 @@ def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     return tuple([a % ndim for a in as_axes(axis)])
+
+
+def axes_within(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """The axes in order, counted from the front; the function `name` refuses what x has not.
+
+    >>> axes_within("layer_normalization", (-1, 0), 3)
+    (0, 2)
+    """
+    axes = sorted([a + ndim if a < 0 else a for a in as_axes(axis)])
+    if axes and not 0 <= axes[0] <= axes[-1] < ndim:
+        raise InvalidType(f"axes of x, of which there are {ndim}", f"{axis}", operation=name)
+    if len(set(axes)) < len(axes):
+        raise InvalidType("axes that differ", f"{axis}", operation=name)
+    return tuple(axes)
 
 
 def kept_shape(shape: Shape, axis: Axes) -> Shape:

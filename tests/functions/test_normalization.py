@@ -254,3 +254,15 @@ def test_running_variance_of_float16_inputs_may_be_kept_in_more():
     mean, var = np.zeros(2), np.zeros(2)
     _batch_normalized(x, running_mean=mean, running_var=var, decay=0.0)
     np.testing.assert_array_equal(var, [320000, 32])
+
+
+@pytest.mark.parametrize("axis", [2, -3, (0, 2), (0, 0), (1, -1)])
+def test_axes_that_x_has_not_are_refused(axis):
+    x, one = np.ones((2, 2), "f"), np.ones(2, "f")
+    for function, statistics in (
+        (F.batch_normalization, ()),
+        (F.fixed_batch_normalization, (one, one)),
+        (F.layer_normalization, ()),
+    ):
+        with pytest.raises(core.type_check.InvalidType, match=f"{function.__name__}.*\n.*\n.*axes"):
+            function(x, one, one, *statistics, axis=axis)

@@ -13,6 +13,7 @@ from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.typing import Array, Axes
 from plugins.functions.array.cast import cast, halves_widened
+from plugins.functions.axes import axes_within
 
 
 def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
@@ -151,6 +152,8 @@ def batch_normalization(
     if wide:  # the gradient takes the statistics, and a variance may be beyond 16 bits
         moved: Any = {"running_mean": running_mean, "running_var": running_var, "decay": decay}
         return cast(batch_normalization(*wide, eps=eps, axis=axis, **moved), x.dtype)
+    if axis is not None:
+        axis = axes_within("batch_normalization", axis, x.ndim)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     y, mean, var = BatchNormalization.call(x, gamma, beta, eps=eps, axis=axis)
     count = prod([x.shape[i] for i in axis])

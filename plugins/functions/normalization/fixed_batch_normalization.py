@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.errors.kinds import checked
 from core.typing import AnyArray, Array, Axes, NotNegative, Shape
+from plugins.functions.axes import axes_within
 from plugins.functions.normalization.batch_normalization import (
     expanded,
     fits_axes,
@@ -88,5 +89,7 @@ def fixed_batch_normalization(
     variable([[1.]], dtype=float32)
     """
     x, gamma = as_variable(x), as_variable(gamma)
+    if axis is not None:
+        axis = axes_within("fixed_batch_normalization", axis, x.ndim)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     return FixedBatchNormalization.call(x, gamma, beta, mean, var, eps=eps, axis=axis)

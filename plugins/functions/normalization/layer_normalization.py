@@ -8,8 +8,8 @@ from typing import Any
 from core import Domain, Variable, as_variable, choice, number, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.errors.scalars import is_whole
 from core.typing import Array, Axes, NotNegative, Shape
+from plugins.functions.axes import axes_within
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -82,7 +82,8 @@ def layer_normalization(
               [-1.,  1.]], dtype=float32)
     """
     x, gamma = as_variable(x), as_variable(gamma)
-    given: Any = range(max(x.ndim - gamma.ndim, 0), x.ndim) if axis is None else axis
-    several = (given,) if is_whole(given) else given
-    axes = tuple(sorted([a + x.ndim if a < 0 else a for a in several]))
+    if axis is None:
+        axes = tuple(range(max(x.ndim - gamma.ndim, 0), x.ndim))
+    else:
+        axes = axes_within("layer_normalization", axis, x.ndim)
     return LayerNormalization.call(x, gamma, beta, eps, axes)
