@@ -31,7 +31,7 @@ def architecture(output: str | None, check: bool) -> Report:
     try:
         drawn = text = page.read_text(encoding="utf-8")
     except OSError as error:
-        raise CoreError(f"architecture: no page to draw into: {error}") from error
+        raise CoreError(f"no page to draw into, such as --output FILE names: {error}") from error
     for name, group in PICTURES.items():
         drawn = _replaced(drawn, name, picture(reduced(arrows(group))))
     drawn = _replaced(drawn, "sizes", sizes.table())

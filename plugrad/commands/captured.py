@@ -11,12 +11,12 @@ from core.show.report import Report
 from core.tracing import capturing
 
 
-def captured(script: str, arguments: list[str]) -> Report:
+def captured(script: str = "", *arguments: str) -> Report:
     """Run a script as `python script arguments` does; the reports of its captured steps.
 
     The status is that with which the script ends by `sys.exit`, whose words go to `stderr`.
     """
-    if not Path(script).exists():
+    if not script or not Path(script).exists():
         raise CoreError(f"expected a script to run; found no file {script!r}.")
     steps: list[capturing.Captured] = []
     capturing.kept = steps

@@ -125,10 +125,10 @@ def _info(options: argparse.Namespace) -> Report:
     from core.show.info import info
     from plugrad.commands.ops import ops
 
-    if options.capture:
+    if options.capture is not None:
         from plugrad.commands.captured import captured
 
-        return captured(options.capture[0], options.capture[1:])
+        return captured(*options.capture)
     return ops() if options.ops else info()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core import registry
+from core.errors import CoreError
 from core.ops.function_node import FunctionNode
 from core.registry import hookspecs
 from core.registry.kinds import FACADES, HOOKS, KINDS
@@ -22,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def reference(output: str | None, check: bool) -> Report:
     """Write the pages, or with `check` say which are not as they would be written."""
     root = Path(output) if output else ROOT / "docs" / "reference"
+    if not output and not root.is_dir():  # plugrad is installed: nothing is written beside it
+        raise CoreError(f"expected --output DIR, for plugrad's own pages are not here: {root}")
     pages = {f"{kind}.md": _page(kind) for kind in FACADES}
     pages["README.md"] = _index()
     stale = [name for name, text in pages.items() if _read(root / name) != text]

@@ -236,6 +236,8 @@ def test_a_folder_that_cannot_be_written(command, tmp_path, capsys):
 def test_a_script_that_is_not_there(tmp_path, capsys):
     assert main(["info", "--capture", str(tmp_path / "train.py")]) == 2
     assert "plugrad info: expected a script to run; found no file" in capsys.readouterr().err
+    assert main(["info", "--capture"]) == 2
+    assert "plugrad info: expected a script to run" in capsys.readouterr().err
 
 
 def test_a_check_that_cannot_run_is_a_finding(environment, monkeypatch, capsys):

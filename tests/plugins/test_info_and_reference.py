@@ -6,7 +6,7 @@ from graphlib import CycleError
 import pytest
 
 from core.testing.leaving_out import CHECKS
-from plugrad.commands import architecture, sizes
+from plugrad.commands import architecture, reference, sizes
 from plugrad.commands.main import main
 from plugrad.commands.ops import ops
 
@@ -39,6 +39,13 @@ def test_pages_are_written_where_asked_and_then_fresh(tmp_path, capsys):
     page = (tmp_path / "pages" / "functions.md").read_text()
     assert "## activation" in page and "`relu(x)`" in page
     capsys.readouterr()
+
+
+def test_nothing_is_written_beside_an_installed_plugrad(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    assert main(["reference"]) == main(["reference", "--check"]) == 2
+    assert "expected --output DIR" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_formulas_are_written_as_markdown_has_them(tmp_path):
