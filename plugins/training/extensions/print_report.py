@@ -26,7 +26,7 @@ class PrintReport(Extension):
     where to print, by default the standard output; in a notebook, a table below the cell that grows
     while the training runs. On a narrow terminal titles take several lines. A resumed run prints
     the whole table again. An entry that nothing reports leaves its column empty, with a warning
-    that offers the nearest. A terminal that goes away while the training runs does not end it.
+    where a name much like it is reported. A terminal that goes away does not end the training.
 
     >>> from types import SimpleNamespace
     >>> log = LogReport(filename=None, trigger=lambda trainer: True)
