@@ -51,6 +51,21 @@ def test_a_function_is_proven():
     assert result.testsRun == 3 and result.wasSuccessful(), result.failures + result.errors
 
 
+def test_cases_know_which_test_they_run():
+    seen = []
+
+    class Named(Square):
+        def before_test(self, test_name):
+            seen.append((test_name, self.test_name))
+
+        def generate_inputs(self):
+            assert (self.test_name, self.test_name) == seen[-1]
+            return super().generate_inputs()
+
+    result = run(Named)
+    assert len(seen) == 3 and result.wasSuccessful(), result.failures + result.errors
+
+
 def test_wrong_outputs_and_gradients_are_found():
     class Wrong(Square):
         wrong = 0.1
@@ -263,6 +278,16 @@ class TestInjectedAboveParameters(unittest.TestCase):
     backward_options={"atol": 1e-3, "rtol": 1e-3, "dtype": np.float64},
 )
 class TestSqrt(unittest.TestCase):
+    pass
+
+
+@testing.unary_math_function_unittest(
+    F.rsqrt,
+    func_expected=lambda x, dtype: (1 / np.sqrt(x)).astype(dtype),
+    make_data=lambda shape, dtype: tuple(np.random.uniform(1, 2, (3, *shape)).astype(dtype)),
+    backward_options={"atol": 1e-3, "rtol": 1e-3, "dtype": np.float64},
+)
+class TestRsqrt(unittest.TestCase):
     pass
 
 

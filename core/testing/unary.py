@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import isfunction, signature
 from typing import Any
 from unittest import TestCase
 
@@ -40,6 +42,7 @@ def unary_math_function_unittest(
     Args:
         func: A function, or an instance of its class, such as `F.sin` or `F.Sin()`.
         func_expected: The same on arrays; by default NumPy's function of the name in lower case.
+            A function with an argument `dtype` is given that of the result as well.
         label_expected: What graphs call it; by default that name.
         make_data: Takes a shape and a dtype and returns an input, a gradient of the output and, if
             it likes, one of the input's gradient; by default all are between -1 and 1.
@@ -57,6 +60,8 @@ def unary_math_function_unittest(
         raise ValueError(
             f"unary_math_function_unittest: NumPy has no function {name!r}; give func_expected"
         )
+    if not (isfunction(expected) and "dtype" in signature(expected).parameters):
+        expected = partial(_without_dtype, expected)
     members = {
         "func": staticmethod(func),
         "expected": staticmethod(expected),
@@ -70,6 +75,10 @@ def unary_math_function_unittest(
         parameterize(*_PARAMETERS)(made)
 
     return decorate
+
+
+def _without_dtype(expected: Callable[..., Any], x: Any, dtype: Any) -> Any:
+    return expected(x)
 
 
 def _uniform(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
@@ -127,7 +136,7 @@ class _Unary(TestCase):
         y = self.func(Variable(x))
         assert y.dtype == self.x.dtype, f"expected the dtype {self.dtype}, got {y.dtype}"
         near = _FORWARD[np.dtype(self.dtype).name]
-        exact = self.expected(self.x.astype("float64")).astype(self.dtype)
+        exact = self.expected(self.x.astype("float64"), dtype=self.x.dtype).astype(self.dtype)
         options = {"atol": near, "rtol": near, **self.options[0]}
         assert_allclose(y, np.asarray(exact), **options)
 

@@ -152,6 +152,7 @@ class _Case(unittest.TestCase):
     dodge_nondifferentiable = False
     contiguous: str | None = None
     backend_config: BackendConfig | None = None
+    test_name: str | None = None
     numerical_grad_dtype: Any = np.float64
     _error: type[Exception] = FunctionTestError
 
@@ -163,7 +164,11 @@ class _Case(unittest.TestCase):
             setattr(self, option, dict(getattr(self, option)))
 
     def before_test(self, test_name: str) -> None:
-        """Called before each test."""
+        """Called before each test; the name is in `test_name` as well."""
+
+    def _begin(self, test_name: str) -> None:
+        self.test_name = test_name
+        self.before_test(test_name)
 
     def generate_inputs(self) -> tuple[Any, ...]:
         """The input arrays."""
@@ -248,7 +253,7 @@ class FunctionTestBase(_Case):
         if self.skip_forward_test:
             raise unittest.SkipTest("skip_forward_test is set")
         config = _config(backend_config)
-        self.before_test("test_forward")
+        self._begin("test_forward")
         arrays = self._tuple(self.generate_inputs(), "generate_inputs")
         right = self._tuple(self.forward_expected(arrays), "forward_expected")
         with config:
@@ -269,7 +274,7 @@ class FunctionTestBase(_Case):
         self._gradients(_config(backend_config), "test_double_backward")
 
     def _gradients(self, config: BackendConfig, name: str) -> None:
-        self.before_test(name)
+        self._begin(name)
         with config:
             xs = self._inputs(config)
 
@@ -373,7 +378,7 @@ class LinkTestCase(_LinkCase):
         if self.skip_forward_test:
             raise unittest.SkipTest("skip_forward_test is set")
         config = _config(backend_config)
-        self.before_test("test_forward")
+        self._begin("test_forward")
         with config:
             arrays = self._tuple(self.generate_inputs(), "generate_inputs")
             link = self._link(config)
@@ -388,7 +393,7 @@ class LinkTestCase(_LinkCase):
         if self.skip_backward_test:
             raise unittest.SkipTest("skip_backward_test is set")
         config = _config(backend_config)
-        self.before_test("test_backward")
+        self._begin("test_backward")
         with config:
             xs, link = self._inputs(config), self._link(config)
             with core.no_backprop_mode():
@@ -422,7 +427,7 @@ class LinkInitializersTestCase(_LinkCase):
     def test_initializers(self, backend_config: BackendConfig | None = None) -> None:
         """Each parameter is what its initializer makes."""
         config = _config(backend_config)
-        self.before_test("test_initializers")
+        self._begin("test_initializers")
         for i, tried in enumerate(self.get_initializers()):
             for each in tried:
                 self._try(config, i, each)
