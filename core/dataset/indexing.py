@@ -6,6 +6,22 @@ import operator
 from typing import Any
 
 
+def by_position(where: str, dataset: Any) -> Any:
+    """The dataset, unless it finds examples by labels that are not positions, as pandas may.
+
+    Raises TypeError, in the name of `where`: its examples would be those of other positions.
+    """
+    if not hasattr(dataset, "iloc"):
+        return dataset
+    if dataset.ndim == 1 and all(map(operator.eq, dataset.index, range(len(dataset)))):
+        return dataset
+    raise TypeError(
+        f"{where}: expected a dataset that has its examples by position, got a "
+        f"{type(dataset).__name__}, which has them by label. Give core.datasets.from_data(...) of "
+        "it, or its .to_numpy()."
+    )
+
+
 def position(where: str, index: Any, length: int) -> Any:
     """The position from 0 that an integer names, which may count from the end.
 

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from core.dataset import DatasetMixin
+from core.dataset.indexing import by_position
 
 
 class ConcatenatedDataset(DatasetMixin):
@@ -17,7 +18,7 @@ class ConcatenatedDataset(DatasetMixin):
     """
 
     def __init__(self, *datasets: Any) -> None:
-        self._datasets = datasets
+        self._datasets = [by_position("ConcatenatedDataset", dataset) for dataset in datasets]
         self._ends = list(accumulate(len(dataset) for dataset in datasets))
 
     def __len__(self) -> int:

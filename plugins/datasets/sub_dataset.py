@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset import DatasetMixin
+from core.dataset.indexing import by_position
 from core.errors.kinds import checked
 
 
@@ -19,7 +20,7 @@ class SubDataset(DatasetMixin):
 
     @checked
     def __init__(self, dataset: Any, start: int, finish: int, order: Any = None) -> None:
-        length = len(dataset)
+        length = len(by_position("SubDataset", dataset))
         if not 0 <= start <= finish <= length:
             raise ValueError(
                 f"SubDataset: expected 0 <= start <= finish <= {length}, the dataset's length; "

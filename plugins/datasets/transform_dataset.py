@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.dataset import DatasetMixin
+from core.dataset.indexing import by_position
 from core.errors.set_by_init import set_by_init
 
 
@@ -19,7 +20,7 @@ class TransformDataset(DatasetMixin):
     _dataset: Any = set_by_init()
 
     def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
-        self._dataset = dataset
+        self._dataset = by_position("TransformDataset", dataset)
         self._transform = transform
 
     def __len__(self) -> int:

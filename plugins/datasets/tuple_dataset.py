@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.dataset import indexing
+from core.dataset.indexing import by_position
 from core.errors.set_by_init import NeedsInit
 
 
 def equal_length(where: str, datasets: dict[str, Sequence[Any]]) -> int:
     """The one length of all the datasets; raises ValueError where there are several, or none."""
-    lengths = {name: len(dataset) for name, dataset in datasets.items()}
+    lengths = {name: len(by_position(where, dataset)) for name, dataset in datasets.items()}
     if not lengths:
         raise ValueError(f"{where}: expected at least one dataset, got none.")
     if len(set(lengths.values())) > 1:

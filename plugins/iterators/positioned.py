@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.dataset import Iterator
+from core.dataset.indexing import by_position
 from core.errors.kinds import checked
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
@@ -109,7 +110,7 @@ def _check_dataset(name: str, dataset: Any) -> None:
             f"{name}: expected a dataset with a length and with examples by index, got a "
             f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
         )
-    if len(dataset) == 0:
+    if len(by_position(name, dataset)) == 0:
         raise ValueError(
             f"{name}: expected at least one example, got an empty dataset. Look at the folder or "
             "the list that it was made from, and at what filters it."

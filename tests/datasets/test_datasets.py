@@ -1,5 +1,7 @@
 """Datasets: indexing, splitting, and the bundled digits."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from core import datasets as D
 from core.dataset import DatasetMixin
+from core.iterators import SerialIterator
 
 lengths = st.integers(2, 20)
 
@@ -84,6 +87,31 @@ def test_one_position_is_that_of_a_list_or_refused(length, index, kind):
             for outside in (kind(index), [kind(index)]):
                 with pytest.raises(IndexError, match=f"index {index} is outside of {length}"):
                     dataset[outside]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda column: D.TupleDataset(column, [0, 1, 2]),
+        lambda column: D.DictDataset(a=column),
+        lambda column: D.SubDataset(column, 0, 3),
+        lambda column: D.TransformDataset(column, int),
+        D.ConcatenatedDataset,
+        lambda column: SerialIterator(column, 2, shuffle=False),
+    ],
+)
+def test_what_has_its_examples_by_label_is_refused(make):
+    """A Series that has been shuffled gave the examples of other positions."""
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([10, 20, 30])
+    assert len(list(itertools.islice(make(column), 3))) == 3
+    for other in (
+        column.sample(frac=1, random_state=1),
+        column[1:],
+        pandas.DataFrame({"a": column}),
+    ):
+        with pytest.raises(TypeError, match="by label. Give core.datasets.from_data"):
+            make(other)
 
 
 @pytest.mark.parametrize("make", [D.TupleDataset, lambda *d: D.DictDataset(a=d[0], b=d[1])])
