@@ -9,7 +9,7 @@ This room may import NumPy and Hypothesis; the core never loads it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.registry.public import exporting
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from core.testing.tolerances import tolerance as tolerance
     from core.testing.unary import unary_math_function_unittest as unary_math_function_unittest
 else:  # checkers shall not take every name for known
-    __getattr__, __dir__ = exporting(
+    _found, __dir__ = exporting(
         __name__,
         {
             "core.testing.strategies": "Case cases",
@@ -52,3 +52,16 @@ else:  # checkers shall not take every name for known
         },
         "condition gradient_check leaving_out",
     )
+
+    def __getattr__(name: str) -> Any:
+        try:
+            return _found(name)
+        except ModuleNotFoundError as error:
+            if error.name != "hypothesis":
+                raise
+            raise ModuleNotFoundError(
+                f"core.testing.{name} needs the library hypothesis, which cannot be imported "
+                f"({error}). Install it with `pip install hypothesis`, or with all that plugrad's "
+                "own tests need by `pip install 'plugrad[test]'`.",
+                name=error.name,
+            ) from error

@@ -1,5 +1,8 @@
 """check_op, put to ops with one fault each: what it says, and that it says it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -23,6 +26,15 @@ class Cube(Elementwise):
 
 def cube(x):
     return np.power(x, 3)
+
+
+def test_without_hypothesis_the_error_says_what_to_install():
+    lacking = "import sys; sys.modules['hypothesis'] = None; import core.testing as it; "
+    command = [sys.executable, "-c", lacking + "print(it.tolerance); it.check_op"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "function tolerance" in done.stdout
+    assert "core.testing.check_op needs the library hypothesis" in done.stderr
+    assert "`pip install hypothesis`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["numpy", "strict"])
