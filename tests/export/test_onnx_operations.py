@@ -133,6 +133,13 @@ def test_what_numpy_takes(name):
     compare(message, (X, INTEGERS), [call(X, INTEGERS)])
 
 
+@pytest.mark.parametrize("opset", [18, 20])
+def test_infinities_of_16_bits(opset):
+    x = np.array([1, -np.inf, np.inf, np.nan], "f2")
+    call = lambda x: (np.isinf(x), np.isfinite(x), np.log1p(abs(x)))  # noqa: E731
+    compare(exported(_on_arrays(call), x, batch=None, opset=opset), [x], call(x), rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("call", "why"),
     [

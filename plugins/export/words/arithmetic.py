@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,20 +145,25 @@ def _round(g: Graph, e: Equation) -> list[str]:
     return _to_integers("Round")(g, e)
 
 
+def infinite(g: Graph, x: str) -> str:
+    """Where elements are infinite; IsInf takes 16-bit floats from opset 20 on alone."""
+    return g.add("Equal", g.add("Abs", x), g.constant(np.inf, g.dtype(x)), dtype=bool)
+
+
 def _is_finite(g: Graph, e: Equation) -> list[str]:
     x = g.operand(e.args[0])
     if g.dtype(x).kind != "f":
         return [g.full(e.outputs[0].shape, True, bool)]
-    bad = g.add("Or", g.add("IsNaN", x, dtype=bool), g.add("IsInf", x, dtype=bool))
+    bad = g.add("Or", g.add("IsNaN", x, dtype=bool), infinite(g, x))
     return [g.add("Not", bad)]
 
 
-def _asked(op: str) -> Translation:
+def _asked(answer: Callable[[Graph, str], str]) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         x = g.operand(e.args[0])
         if g.dtype(x).kind != "f":
             return [g.full(e.outputs[0].shape, False, bool)]
-        return [g.add(op, x, dtype=bool)]
+        return [answer(g, x)]
 
     return translation
 
@@ -231,8 +237,8 @@ WORDS: dict[str, Translation] = {
     "floor": _to_integers("Floor"),
     "square": _square,
     "reciprocal": unary("Reciprocal"),
-    "isinf": _asked("IsInf"),
-    "isnan": _asked("IsNaN"),
+    "isinf": _asked(infinite),
+    "isnan": _asked(lambda g, x: g.add("IsNaN", x, dtype=bool)),
     "sign": unary("Sign"),
     "copysign": _copysign,
     "isfinite": _is_finite,

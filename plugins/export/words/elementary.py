@@ -6,7 +6,7 @@ import numpy as np
 
 from core.tracing import Equation
 from plugins.export.graph import Graph, Translation
-from plugins.export.words.arithmetic import unary
+from plugins.export.words.arithmetic import infinite, unary
 
 
 def _expm1(g: Graph, e: Equation) -> list[str]:
@@ -30,10 +30,9 @@ def _log1p_of(g: Graph, x: str) -> str:
     apart = g.add("Sub", u, one)
     none = g.add("Equal", apart, g.constant(0, dtype), dtype=bool)
     ratio = g.add("Div", x, g.add("Where", none, one, apart, dtype=dtype))
-    infinite = g.add("IsInf", u, dtype=bool)
     exact = g.add("Mul", g.add("Log", u), ratio)
     found = g.add("Where", none, x, exact, dtype=dtype)
-    return g.add("Where", infinite, u, found, dtype=dtype)
+    return g.add("Where", infinite(g, u), u, found, dtype=dtype)
 
 
 def _log1p(g: Graph, e: Equation) -> list[str]:
