@@ -229,3 +229,11 @@ def _change(name: str, backend: Backend) -> Callable[..., Any]:
         "check_within": check_within,
     }
     return named.get(name, operated)
+
+
+def draws(equation: Equation) -> bool:
+    """Whether it may draw random numbers, which is done in the order of the function."""
+    call = equation.call
+    return call.kind == "random" or (
+        call.kind == "kernel" and getattr(call.function, "draws", True)
+    )

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, NamedTuple
 
-from core.tracing.equation import Call, Equation, Origin, Value, values_in
+from core.tracing.equation import Call, Equation, Origin, Value, draws, values_in
 from core.tracing.lifetimes import keeps
 from core.tracing.loops import name_of
 from core.tracing.recorded import Recorded
@@ -203,7 +203,7 @@ class _Rows:
                 continue
             n = len(self.nodes)
             needs = {self.node[value] for value in equation.inputs if value in self.node}
-            if _draws(equation):
+            if draws(equation):
                 needs |= set() if self._drawn is None else {self._drawn}
                 self._drawn = n
             above = 0
@@ -317,11 +317,3 @@ class _Rows:
             found.append(Equation(call, (made, part), {}, each[-1].outputs, False, each[-1].origin))
             start = stop
         return found
-
-
-def _draws(equation: Equation) -> bool:
-    """Whether it may draw random numbers, which is done in the order of the function."""
-    call = equation.call
-    return call.kind == "random" or (
-        call.kind == "kernel" and getattr(call.function, "draws", True)
-    )

@@ -233,3 +233,21 @@ def test_the_class_gives_tuples():
         np.testing.assert_allclose(one.array, other.array, rtol=1e-12)
     with core.no_backprop_mode():
         assert F.Forget(F.exp).apply(xs[:1])[0].creator is None
+
+
+@pytest.mark.filterwarnings("ignore:core.capture. step is not replayed")
+@pytest.mark.parametrize("inner", [lambda a: F.dropout(a * a, 0.5), lambda a: F.relu(a * a)])
+def test_captured_steps_draw_for_gradients_what_the_values_have(inner):
+    def step(x):
+        x = Variable(x)
+        y = F.forget(inner, x)
+        (gx,) = core.grad([F.sum(y)], [x])
+        return y.array, gx.array
+
+    captured = core.capture(step)
+    for i in range(1, 4):
+        x = np.linspace(i, 2 * i, 50)
+        y, gx = captured(x)
+        np.testing.assert_allclose(gx, 2 * y / x)
+    random = "forget: func draws random numbers" in captured.report()
+    assert random == (captured.replayed == 0)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
-from core.arrays.backend import random_state, set_random_state
-from core.errors import GraphError
+from core.arrays.backend import current, random_state, set_random_state
+from core.errors import GraphError, TraceError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
@@ -27,13 +27,20 @@ class _Replay:
 
     def run(self, xs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs, with their graph; the state of random numbers stays what it is."""
-        now = random_state()
+        now, recorded = random_state(), current().random.recorded
         set_random_state(self.state)
         try:
             with using_config("enable_backprop", True), using_config("train", self.train):
-                return _as_tuple(self.func(*xs))
+                outputs = _as_tuple(self.func(*xs))
         finally:
             set_random_state(now)
+        if current().random.recorded != recorded:
+            raise TraceError(
+                "forget: func draws random numbers, which a program would draw anew for the "
+                "gradients. Draw them outside and give them as arguments, or leave forget out: "
+                "core.capture(remat=...) saves memory, too."
+            )
+        return outputs
 
 
 class Forget(FunctionNode):
@@ -142,6 +149,7 @@ def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
         TypeError: `func` returns something else.
         GraphError: `func` reads a Variable that was computed from others outside, and is not among
             its arguments.
+        TraceError: In the backward, within a trace: `func` draws random numbers.
 
     Source: Chen, Xu, Zhang and Guestrin 2016, "Training deep nets with sublinear memory cost"
     (arXiv:1604.06174).
