@@ -124,6 +124,25 @@ def test_losses_by_probabilities_of_many_in_half_precision():
     assert F.softmax_cross_entropy(x, t).array == np.float16(20)
 
 
+@pytest.mark.parametrize("places", [(), (3,)])
+@pytest.mark.parametrize("reduce", ["mean", "no"])
+def test_what_is_ignored_may_be_no_number(places, reduce):
+    scores = np.random.default_rng(0).normal(size=(400, 5, *places)).astype("f")
+    t = np.zeros((400, *places), int)
+    t[1::2] = -1
+    found = []
+    for value in (0, np.nan, np.inf):
+        x = Variable(scores.copy())
+        x.array[1::2, 1:] = value
+        with np.errstate(invalid="ignore"):
+            loss = F.softmax_cross_entropy(x, t, reduce=reduce)
+            F.sum(loss).backward()
+        found.append((loss.array, x.grad))
+    for loss, grad in found[1:]:
+        np.testing.assert_array_equal(loss, found[0][0])
+        np.testing.assert_array_equal(grad, found[0][1])
+
+
 def test_scores_with_places():
     x = np.random.default_rng(1).normal(size=(2, 3, 4))
     t = np.array([[0, 1, 2, 0], [2, 2, -1, 1]])

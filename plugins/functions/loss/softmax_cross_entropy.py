@@ -100,7 +100,8 @@ class SoftmaxCrossEntropy(FunctionNode):
         share = xp.exp(x - top - log_total)
         share -= xp.astype(classes == xp.expand_dims(t, axis=1), x.dtype)
         share *= xp.expand_dims(g * w, axis=1)
-        return share
+        # Not by the weight alone: what is ignored may be NaN, as where all of it was masked.
+        return xp.where(xp.expand_dims(t, axis=1) == self.ignore_label, 0.0, share)
 
     def recompute_top(self, xp: Any, x: AnyArray) -> AnyArray:
         return xp.max(x, axis=1, keepdims=True)

@@ -143,6 +143,7 @@ def _losses(
 def _shares(
     x: Read2,
     labels: Indices,
+    ignored: int,
     tops: Read1,
     log_total: Read1,
     factor: Read1,
@@ -150,10 +151,14 @@ def _shares(
     start: int,
     stop: int,
 ) -> None:
-    """(exp(x - maximum - log_total) - onehot(label)) factor."""
+    """(exp(x - maximum - log_total) - onehot(label)) factor; 0 for an ignored label."""
     for r in range(start, stop):
         row, out, top, total = x[r], gx[r], tops[r], log_total[r]
         k, label = factor[r], labels[r]
+        if label == ignored:
+            for i in range(row.size):
+                out[i] = ZERO
+            continue
         for i in range(row.size):
             out[i] = exp(row[i] - top - total) * k
         if 0 <= label < row.size:
@@ -239,5 +244,5 @@ def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     rows, labels = np.ascontiguousarray(x), np.ascontiguousarray(f._sources[1].data, np.intp)
     gx = np.empty_like(rows)
     kept = f.top.reshape(-1), f.log_total.reshape(-1)
-    _divide(_shares, rows, labels, *kept, g * f.w, gx)
+    _divide(_shares, rows, labels, f.ignore_label, *kept, g * f.w, gx)
     return (gx, None)
