@@ -18,7 +18,7 @@ from plugins.export.graph import Graph
 from plugins.export.recurrent import whole_sequences
 from plugins.export.words import WORDS
 from plugins.extras import need
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, write_all
 
 IR_VERSIONS = dict(zip(range(18, 29), (8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14), strict=True))
 """The versions of ONNX's operators that can be written, and of the format that came with each."""
@@ -83,7 +83,7 @@ def onnx(
     made = _Writing(program, applied, opset, batch, input_names, output_names).model()
     data = made.SerializeToString()
     if hasattr(file, "write"):
-        file.write(data)
+        write_all("onnx", file, data)
         return
     with replacing(file) as temporary:
         temporary.write_bytes(data)

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 _TEMPORARY = re.compile(r"\..+\.(?P<process>\d+)-[0-9a-f]{8}\.tmp")
 _BEGINNING = 40  # letters of a name in that of its temporary: names have 255 bytes at most
@@ -52,6 +53,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         _being_written.discard(temporary.name)
     _sync(target.parent)
+
+
+def write_all(who: str, file: Any, data: bytes) -> None:
+    """Write to an open file, which takes a part alone where it has no buffer and the disk is full.
+
+    Raises TypeError, in the name of `who`, for what is no file.
+    """
+    if not hasattr(file, "write"):
+        raise TypeError(
+            f"{who}: expected a path, or a file open for writing bytes; got {file!r:.60}."
+        )
+    while data:
+        taken = file.write(data)
+        data = data[len(data) if taken is None else taken :]  # some say nothing, and take all
 
 
 _SPACE = "Free some space, or choose another directory"

@@ -23,7 +23,7 @@ from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.formats import NPZ, instead
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.entries import (
     CHUNK,
     DENSEST,
@@ -52,7 +52,7 @@ def write_archive(file: File, entries: Mapping[str, Array], compression: bool) -
     if not isinstance(file, str | os.PathLike):
         buffer = BytesIO()
         _write(buffer, entries, compression)
-        file.write(buffer.getvalue())
+        write_all("save_npz", file, buffer.getvalue())
         return
     with replacing(file) as temporary, open(temporary, "w+b") as stream:
         _write(stream, entries, compression)

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors.kinds import checked
 from core.link.serializer import Serializable
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File, contents
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
@@ -35,7 +35,7 @@ def save_safetensors(file: File, obj: Serializable | Mapping[str, Any]) -> None:
         with replacing(file) as temporary:
             temporary.write_bytes(data)
     else:
-        file.write(data)
+        write_all("save_safetensors", file, data)
 
 
 @checked

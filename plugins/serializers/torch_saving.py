@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from typing import Any
 
 from core import Link
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.dictionary import check_serializable, values_of
 from plugins.serializers.entries import Array, File, is_none
 from plugins.serializers.safetensors_file import to_bytes
@@ -53,7 +54,9 @@ def save_torch(file: File, model: Link, mapping: Matches | Mapped = None) -> Mat
     entries = _complete(model)
     table, tensors = _tensors(model, entries, mapping)
     if not isinstance(file, str | os.PathLike):
-        write(file, tensors)
+        buffer = BytesIO()
+        write(buffer, tensors)
+        write_all("save_torch", file, buffer.getvalue())
     elif os.fspath(file).endswith(".safetensors"):
         data = to_bytes(tensors)
         with replacing(file) as temporary:

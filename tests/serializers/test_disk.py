@@ -1,5 +1,6 @@
 """A full disk and a directory that is not ours, for real: the old file stays, the cure is told."""
 
+import io
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 from kinds import Bag
 
-from core.serializers import save_npz
+from core import links as L
+from core.serializers import save_npz, save_safetensors, save_torch
 from plugins.serializers.atomic import replacing
 
 PATH = os.pathsep.join(str(Path(__file__).parents[up]) for up in (0, 2))  # tests and what they test
@@ -94,6 +96,42 @@ def test_no_space_is_told_with_the_cure(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="nothing was written. Free some space, or choose") as info:
         save_npz(tmp_path / "state", Bag(a=1))
     assert info.value.errno == 28 and info.value.filename == str(tmp_path / "state")
+
+
+class Narrow(io.RawIOBase):
+    """A file without a buffer, of which the disk takes a part at a time."""
+
+    def __init__(self):
+        self.taken = b""
+
+    def write(self, data):
+        self.taken += bytes(data[:500])
+        return len(data[:500])
+
+
+class Silent:
+    """What is no file of Python's, and says nothing of what it took."""
+
+    taken = b""
+
+    def write(self, data):
+        self.taken += data
+
+
+@pytest.mark.parametrize("save", [save_npz, save_safetensors, save_torch])
+def test_a_file_that_takes_a_part_gets_the_rest(save):
+    link, whole = L.Linear(20, 20), io.BytesIO()
+    save(whole, link)
+    for file in (Narrow(), Silent()):
+        save(file, link)
+        assert file.taken == whole.getvalue()
+
+
+@pytest.mark.parametrize("save", [save_npz, save_safetensors, save_torch])
+def test_what_is_no_file_is_refused(save):
+    for file in (None, 3, b"path"):
+        with pytest.raises(TypeError, match="a path, or a file open for writing bytes; got"):
+            save(file, L.Linear(2, 2))
 
 
 def test_errors_of_other_kinds_are_as_they_were(tmp_path):
