@@ -14,10 +14,10 @@ from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
 from core.errors.keywords import checked_when_called
 from core.graph.delivery import apart, deliver, memory
-from core.graph.fitting import check_grad
+from core.graph.fitting import check_grad, is_array
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of, history_of
-from core.graph.variable import Variable, as_array, wrap
+from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.graph.variable_node import Source
 from core.graph.walk import Walk
 from core.registry.configuration import using_config
@@ -151,8 +151,8 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
 def grad(
     outputs: Sequence[Variable],
     inputs: Sequence[Variable],
-    grad_outputs: Sequence[Variable | None] | None = None,
-    grad_inputs: Sequence[Variable | None] | None = None,
+    grad_outputs: Sequence[Any] | None = None,
+    grad_inputs: Sequence[Any] | None = None,
     set_grad: bool = False,
     retain_grad: bool = False,
     enable_double_backprop: bool = False,
@@ -163,8 +163,8 @@ def grad(
     Args:
         outputs: A tuple or list of Variables.
         inputs: A tuple or list of Variables, anywhere in the graph.
-        grad_outputs: Gradients to start from; None stands for ones.
-        grad_inputs: Gradients to add the result to.
+        grad_outputs: Gradients to start from, Variables or arrays; None stands for ones.
+        grad_inputs: Gradients to add the result to, Variables or arrays.
         set_grad: Also set the gradients of the inputs to the result.
         retain_grad: Also keep the gradients of the variables in between.
         enable_double_backprop: Record the graph of the gradients.
@@ -189,7 +189,7 @@ def grad(
     roots = [(source, g if graph else g.array) for source, g in pairs if source in depending]
     for x, source, g in zip(inputs, targets, grad_inputs or (), strict=grad_inputs is not None):
         if g is not None:  # where this input depends on another one, g leads on to that
-            g = check_grad(x._spec, x.name, g)
+            g = as_variable(check_grad(x._spec, x.name, g))
             roots.append((source, g if graph else g.array))
     gradients: dict[Source, Any] = {}
     with using_config("enable_backprop", graph), _beside(outputs):
@@ -232,7 +232,7 @@ def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: 
                 f"grad: expected {what} to be a tuple or a list, got {type(given).__name__}"
             )
         for item in given:
-            if not isinstance(item, Variable) and not (item is None and optional):
+            if not (isinstance(item, Variable) or (optional and (item is None or is_array(item)))):
                 raise TypeError(f"grad: expected Variables in {what}, got {type(item).__name__}")
         if len(given) != len(fits):
             raise ValueError(f"grad: expected {len(fits)} {what}, got {len(given)}")
@@ -244,10 +244,8 @@ def _starts(
     starts = []
     for y, g in zip(outputs, grad_outputs or [None] * len(outputs), strict=True):
         _refuse_complex(y)
-        if g is None:
-            g = wrap(y.backend.asarray(y.xp.ones_like(y.array)))
-        else:
-            g = check_grad(y._spec, y.name, g)
+        g = y.backend.asarray(y.xp.ones_like(y.array)) if g is None else g
+        g = as_variable(check_grad(y._spec, y.name, g))
         starts.append(g if loss_scale is None else g * loss_scale)
     return starts
 

@@ -216,6 +216,17 @@ def test_grad_inputs_of_what_outputs_do_not_depend_on_are_the_gradients():
     np.testing.assert_array_equal(found.array, ones(3))
 
 
+@pytest.mark.parametrize("double", [False, True])
+def test_gradients_to_start_from_may_be_arrays(double):
+    """As in Chainer 7: they are constants of a graph of the gradients."""
+    x, g = variable(4), array(4)
+    (gx,) = core.grad([x**3], [x], [g], [ones(4)], enable_double_backprop=double)
+    np.testing.assert_allclose(gx.array, 3 * x.array**2 * g + 1, rtol=1e-5)
+    if double:
+        (ggx,) = core.grad([gx], [x], [ones(4)])
+        np.testing.assert_allclose(ggx.array, 6 * x.array * g, rtol=1e-5)
+
+
 def test_set_grad_and_retain_grad():
     x = variable(4)
     h = x * 2
