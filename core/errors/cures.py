@@ -16,6 +16,7 @@ _SIZES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 _MOST = 4  # inputs that are looked at: pairs of repairs are tried
 _PARAMETERS = ("b", "gamma", "beta")
 _LABELS = "labels are numbers of classes, not one-hot rows"
+_SWAPPED = "its axes look swapped"
 _ONE = "one example without its batch axis"
 
 
@@ -52,7 +53,10 @@ def cure(inputs: Mapping[str, Any], accepts: Accepts) -> str:
     if found:
         name, first = found[0]
         meant = [r for n, r in found if n == name and r.name == first.name]
-        return "write " + ", or ".join([f"{r.text}: {r.habit}" for r in meant[:2]]) + "."
+        text = "write " + ", or ".join([f"{r.text}: {r.habit}" for r in meant[:2]]) + "."
+        # As many examples as the link takes features may be chance.
+        other = _made_for_others(inputs, data, accepts) if first.habit == _SWAPPED else ""
+        return f"{text} Or {other}" if other else text
     return _two_habits(inputs, single, accepts) or _made_for_others(inputs, data, accepts)
 
 
@@ -101,7 +105,7 @@ def _shapes(text: str, shape: tuple[int, ...]) -> Iterator[tuple[int, str, tuple
         moved = (1, *[shape[i] for i in axes])
         yield 9, f"{text}.transpose{axes}[None]", moved, f"channels come first, and {_ONE}"
     else:
-        yield 10, f"{text}.T", shape[::-1], "its axes look swapped"
+        yield 10, f"{text}.T", shape[::-1], _SWAPPED
 
 
 def _two_habits(

@@ -213,6 +213,12 @@ def test_parameters_of_another_size():
     assert "made for 3 along axis 1 of x, which has 5" in part(text, "Cure")
 
 
+def test_as_many_examples_as_features_may_be_chance():
+    cure = part(refused(L.Linear(4, 2), ones(4, 3)), "Cure")
+    assert cure.startswith("write x.T: its axes look swapped. Or the link was made for 4 along")
+    assert "Give it 3 as the size of its input" in cure
+
+
 def test_no_cure_where_nothing_helps():
     assert part(refused(lambda: F.reshape(ones(2, 3), (4, 2))), "Cure") is None
     assert part(refused(lambda: abs(core.Variable(np.ones((3, 3), "D")))), "Cure") is None
