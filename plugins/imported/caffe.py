@@ -39,14 +39,19 @@ _PARAMETERS = {
     "Softmax": (39, 125),
 }
 _OLD_TYPES = {
+    1: "Accuracy",
     3: "Concat",
     4: "Convolution",
     5: "Data",
     6: "Dropout",
+    7: "EuclideanLoss",
     8: "Flatten",
+    9: "HDF5Data",
     12: "ImageData",
+    13: "InfogainLoss",
     14: "InnerProduct",
     15: "LRN",
+    16: "MultinomialLogisticLoss",
     17: "Pooling",
     18: "ReLU",
     19: "Sigmoid",
@@ -54,13 +59,20 @@ _OLD_TYPES = {
     21: "SoftmaxWithLoss",
     22: "Split",
     23: "TanH",
+    24: "WindowData",
     25: "Eltwise",
+    27: "SigmoidCrossEntropyLoss",
+    28: "HingeLoss",
     29: "MemoryData",
+    32: "DummyData",
     33: "Slice",
+    36: "Silence",
+    37: "ContrastiveLoss",
     39: "Deconvolution",
 }
-_SOURCES = {"Data", "ImageData", "HDF5Data", "MemoryData", "Input", "DummyData"}
+_SOURCES = {"Data", "ImageData", "HDF5Data", "MemoryData", "WindowData", "Input", "DummyData"}
 _MEASURES = {"Accuracy", "SoftmaxWithLoss", "Silence"}
+"""Layers for training alone, beside all others whose names end in Loss."""
 
 
 class CaffeFunction(GraphModel):
@@ -137,9 +149,9 @@ class _Translation:
             self._input(name)
         for layer in old:
             kind = layer.integer(5, 0)
-            self._layer(layer, _OLD_TYPES.get(kind, f"type {kind}"), (4, 2, 3, 6, 32), 0)
+            self._layer(layer, _OLD_TYPES.get(kind, f"type {kind}"), (4, 2, 3, 6, 32, 33), 0)
         for layer in new:
-            self._layer(layer, layer.text(2), (1, 3, 4, 7, 8), 1)
+            self._layer(layer, layer.text(2), (1, 3, 4, 7, 8, 9), 1)
         if self._unknown:
             raise CheckpointError(
                 f"the model has layers that are not known here: {', '.join(self._unknown)}."
@@ -155,7 +167,9 @@ class _Translation:
     def _layer(self, layer: Message, kind: str, places: tuple[int, ...], version: int) -> None:
         name = layer.text(places[0])
         phases = [rule.integer(1, 1) for rule in layer.messages(places[4])]
-        if kind in _MEASURES or (phases and 1 not in phases):
+        excluded = [rule.integer(1, 0) for rule in layer.messages(places[5])]
+        trained = kind in _MEASURES or kind.endswith("Loss")
+        if trained or 1 in excluded or (phases and 1 not in phases):
             return
         tops = layer.texts(places[2])
         if kind in _SOURCES:
@@ -290,15 +304,17 @@ def _batch_norm(layer: _Layer) -> None:
 
 
 def _scale(layer: _Layer) -> None:
-    if not layer.blobs or layer.settings.integer(1, 1) != 1:
-        raise CheckpointError(f"layer {layer.name}: Scale of two inputs, or of another axis.")
-    wide = layer.blobs[0].reshape(-1, 1, 1)
-    if len(layer.blobs) == 1:
-        layer.add("Mul", layer.bottoms[0], layer.array("W", wide))
-        return
-    scaled = f"{layer.tops[0]}.scaled"
-    layer.add("Mul", layer.bottoms[0], layer.array("W", wide), outputs=[scaled])
-    layer.add("Add", scaled, layer.array("b", layer.blobs[1].reshape(-1, 1, 1)))
+    m = layer.settings
+    if not layer.blobs or m.integer(1, 1) != 1 or m.integer(2, 1) != 1:
+        raise CheckpointError(f"layer {layer.name}: Scale of two inputs, or of other axes.")
+    turned, scaled, moved = (f"{layer.tops[0]}.{name}" for name in ("turned", "scaled", "moved"))
+    # with the axes backwards channels are the last but one, however many there are
+    layer.add("Transpose", layer.bottoms[0], outputs=[turned])
+    layer.add("Mul", turned, layer.array("W", layer.blobs[0].reshape(-1, 1)), outputs=[scaled])
+    if len(layer.blobs) > 1:
+        b = layer.array("b", layer.blobs[1].reshape(-1, 1))
+        layer.add("Add", scaled, b, outputs=[moved])
+    layer.add("Transpose", moved if len(layer.blobs) > 1 else scaled)
 
 
 def _relu(layer: _Layer) -> None:
@@ -345,7 +361,15 @@ def _slice(layer: _Layer) -> None:
         layer.add("Split", axis=axis, num_outputs=len(layer.tops))
 
 
+def _flatten(layer: _Layer) -> None:
+    if layer.settings.integer(1, 1) != 1 or 2 in layer.settings:
+        raise CheckpointError(f"layer {layer.name}: Flatten of some axes alone.")
+    layer.add("Flatten")
+
+
 def _reshape(layer: _Layer) -> None:
+    if 2 in layer.settings or 3 in layer.settings:
+        raise CheckpointError(f"layer {layer.name}: Reshape of some axes alone.")
     shape = np.asarray(layer.settings.message(1).integers(1), "int64")
     layer.add("Reshape", layer.bottoms[0], layer.array("shape", shape))
 
@@ -368,7 +392,7 @@ _LAYERS: dict[str, Callable[[_Layer], None]] = {
     "Dropout": _dropout,
     "ELU": lambda layer: layer.add("Elu", alpha=layer.settings.number(1, 1.0)),
     "Eltwise": _eltwise,
-    "Flatten": lambda layer: layer.add("Flatten", axis=layer.settings.integer(1, 1)),
+    "Flatten": _flatten,
     "InnerProduct": _inner_product,
     "LRN": _lrn,
     "Pooling": _pooling,

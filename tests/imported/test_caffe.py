@@ -199,6 +199,35 @@ def test_average_pooling_counts_as_caffe_does(tmp_path):
     np.testing.assert_allclose(y.array[0, 0], row[:, None] * row, rtol=1e-6)
 
 
+def test_vectors_are_scaled_by_channel(tmp_path):
+    W, b, x = f(4), f(4), f(2, 4)
+    for blobs, expected in (([W, b], x * W + b), ([W], x * W)):
+        path = saved(tmp_path, [layer("Scale", "s", ["x"], ["y"], {5: len(blobs) > 1}, blobs)])
+        (y,) = L.CaffeFunction(path)({"x": x}, ["y"])
+        np.testing.assert_allclose(y.array, expected, rtol=1e-6)
+
+
+def test_layers_for_training_alone_are_left_out(tmp_path):
+    excluded = layer("ReLU", "r", ["fc"], ["fc"]) + field(9, message({1: 1}))
+    path = saved(tmp_path, [
+        layer("InnerProduct", "fc", ["x"], ["fc"], {1: 3}, [f(3, 4)]),
+        excluded,
+        layer("EuclideanLoss", "loss", ["fc", "label"], ["loss"]),
+    ])  # fmt: skip
+    (y,) = L.CaffeFunction(path)({"x": f(20, 4)}, ["fc"])
+    assert (y.array < 0).any()
+
+
+@pytest.mark.parametrize("kind, settings", [
+    ("Flatten", {1: 2}), ("Flatten", {1: 1, 2: 2}), ("Reshape", {1: message({1: [-1]}), 2: 1}),
+    ("Scale", {2: -1}),
+])  # fmt: skip
+def test_axes_that_are_not_known_are_refused(tmp_path, kind, settings):
+    blobs = [f(4)] if kind == "Scale" else []
+    with pytest.raises(CheckpointError, match=f"layer it: {kind} of .*axes"):
+        L.CaffeFunction(saved(tmp_path, [layer(kind, "it", ["x"], ["y"], settings, blobs)]))
+
+
 def test_what_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="not known here: Python, SPP"):
         L.CaffeFunction(saved(tmp_path, [layer("Python", "a", [], []), layer("SPP", "b", [], [])]))
