@@ -112,3 +112,10 @@ def test_what_minus_infinity_keeps_from_all_keys_is_zero(is_causal):
         np.testing.assert_allclose(one, other, atol=1e-12)
     added = F.scaled_dot_product_attention(Q, K, V, np.array(-np.inf))
     np.testing.assert_array_equal(added.array, 0)
+
+
+def test_very_bad_fits_in_half_precision_are_above_what_is_masked():
+    q, k, v = (np.array([[a], [a]], "float16") for a in (200, -200, 3))
+    mask = np.array([[True, False], [True, True]])
+    y = F.scaled_dot_product_attention(q, k, v, mask, scale=1.0)
+    np.testing.assert_array_equal(y.array, [[3], [3]])

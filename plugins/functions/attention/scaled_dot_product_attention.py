@@ -119,7 +119,7 @@ def _weights(products: Variable, allowed: Any) -> Variable:
         return softmax(products, axis=-1)
     # Finite, so that a row of nothing else gives no NaN, and less than scores of the dtype are.
     narrow = backend.of(products.array).dtype_name(products.dtype) == "float16"
-    lowest = -3e4 if narrow else -1e38
+    lowest = -65504.0 if narrow else -1e38
     zeros = products.xp.zeros_like(products.array)
     # A mask with leading axes of its own widens the products here.
     never = products.xp.full_like(products.array, lowest)
