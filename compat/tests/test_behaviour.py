@@ -146,6 +146,25 @@ def test_what_a_file_lacks_raises_keyerror(tmp_path):
         serializers.NpzDeserializer(stored)("x", None)
 
 
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("use_ideep", "never"),
+        ("lazy_grad_sum", False),
+        ("compute_mode", None),
+        ("schedule_func", None),
+        ("use_static_graph", True),
+        ("in_recomputing", False),
+    ],
+)
+def test_entries_of_later_versions_can_be_read(name, default):
+    """With Chainer 7.8.1's defaults: `if chainer.config.use_ideep != "never": ...`."""
+    assert getattr(chainer.config, name) == getattr(chainer.global_config, name) == default
+    with chainer.using_config(name, "other" if name != "in_recomputing" else True):
+        assert getattr(chainer.config, name) != default
+    assert getattr(chainer.config, name) == default
+
+
 def test_entries_of_any_name_are_configuration():
     chainer.global_config.trian = 3
     try:
