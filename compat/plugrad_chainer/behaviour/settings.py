@@ -10,7 +10,6 @@ from core.errors import UnknownName
 from core.registry import configuration
 from core.registry.entry_kinds import check
 
-
 _OF_NO_EFFECT = {
     "compute_mode": None,
     "lazy_grad_sum": False,
