@@ -84,6 +84,11 @@ class MultiprocessIterator(PrefetchIterator):
         _check("n_prefetch", n_prefetch, 0)
         _check("shared_mem", shared_mem, 0)
         _check("maxtasksperchild", maxtasksperchild, 1)
+        if dataset_timeout is not None and not dataset_timeout > 0:
+            raise ValueError(
+                "MultiprocessIterator: expected dataset_timeout to be more than 0 seconds, or None "
+                f"to wait without a warning, got {dataset_timeout}."
+            )
         self._workers: Workers | None = None
         self._loads: Any = None  # the dataset that they have copies of
         self._tasks = 0
@@ -158,7 +163,12 @@ def _workers(dataset: Any, n_processes: int) -> Workers:
     try:
         loader.path = made.folders[-1] / "dataset"
         write(loader.path, content)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.add_note(
+                f"MultiprocessIterator: no room for the dataset in {made.folders[-1].parent}, from "
+                "where workers load it. Name another folder by the variable TMPDIR."
+            )
         made.close()
         raise
     return made

@@ -24,7 +24,7 @@ import core
 from core.datasets import TupleDataset
 from core.iterators import MultiprocessIterator, SerialIterator
 from core.serializers import NpzDeserializer
-from plugins.processes import ipc
+from plugins.processes import ipc, workers
 
 PLACES = [Path("/dev/shm"), Path(tempfile.gettempdir())]
 
@@ -179,6 +179,10 @@ def test_a_full_folder_leaves_the_next_one(tmp_path, monkeypatch):
     assert [path.name for path in places[1].iterdir()] == ["free-x"]
     with pytest.raises(OSError, match="No space"):
         ipc.send(np.arange(5000), places[:1], "x", None)
+    with pytest.raises(OSError, match="No space") as told, monkeypatch.context() as patched:
+        patched.setattr(workers, "private_folders", lambda: [places[0]])
+        MultiprocessIterator(np.arange(5000), 2).next()
+    assert "Name another folder by the variable TMPDIR" in told.value.__notes__[0]
 
 
 @pytest.mark.parametrize("mapped", [True, False])
@@ -482,6 +486,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
         ({"n_processes": 0}, "n_processes of 1 or more"),
         ({"n_prefetch": -1}, "n_prefetch of 0 or more"),
         ({"shared_mem": -1}, "shared_mem of 0 or more"),
+        ({"dataset_timeout": 0.0}, "dataset_timeout to be more than 0 seconds, or None"),
         ({"maxtasksperchild": 0}, "maxtasksperchild of 1 or more"),
         ({"shuffle": True, "order_sampler": lambda order, position: order}, "got both"),
     ],
