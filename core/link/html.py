@@ -31,11 +31,18 @@ def _rows(link: Link, path: str) -> Iterator[tuple[str, ...]]:
 
 
 def table(caption: str, rows: Iterable[Iterable[str]], first: str) -> str:
-    """A table whose first row has cells of the kind `first`, and whose text keeps its lines."""
+    """A table whose first row has cells of the kind `first`, and whose text keeps its lines.
+
+    Text of several lines, as of arrays, is aligned by spaces: these are as wide as digits there.
+    """
     lines = [f'<table><caption style="text-align:left">{escape(caption)}</caption>']
     kind = first
     for row in rows:
-        texts = (f'<{kind} style="text-align:left;white-space:pre">{escape(t)}' for t in row)
+        texts = (f'<{kind} style="text-align:left;{_kept(t)}">{escape(t)}' for t in row)
         lines.append(f"<tr>{''.join(f'{text}</{kind}>' for text in texts)}</tr>")
         kind = "td"
     return "\n".join([*lines, "</table>"])
+
+
+def _kept(text: str) -> str:
+    return "white-space:pre" + ";font-family:monospace" * ("\n" in text)

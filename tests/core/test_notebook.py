@@ -83,3 +83,10 @@ def test_a_parameter_without_an_array():
 
 def test_one_number():
     assert Table(core.Variable(np.array(2.5))._repr_html_()).rows == [["array", "2.5"]]
+
+
+def test_columns_of_an_array_stay_below_each_other():
+    matrix = core.Variable(np.array([[0.5, -1.25]] * 2))
+    cell = matrix._repr_html_().partition("[[")[0].rpartition("<td")[2]
+    assert "white-space:pre" in cell and "font-family:monospace" in cell
+    assert "monospace" not in L.Linear(3, 4)._repr_html_()
