@@ -5,6 +5,8 @@ One that has no counterpart is refused by name.
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import signature
 from typing import Any
 
 from core.errors import nearest
@@ -91,6 +93,31 @@ def _host(x: Any) -> Any:
     return x.backend.to_host(x.array) if isinstance(x, Variable) else x
 
 
+_ARGUMENTS = {"a_min": "min", "a_max": "max", "ddof": "correction"}
+"""NumPy's names of arguments, for which the standard has others."""
+
+
+@cache
+def _names(function: Any) -> tuple[str | None, ...]:
+    """The names of optional arguments by position, None for those that have to be given."""
+    try:
+        taken = signature(function).parameters.values()
+    except ValueError:  # of a function in C, which tells none
+        return ()
+    optional = [p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in taken]
+    return tuple([p.name if named else None for p, named in zip(taken, optional, strict=True)])
+
+
+def _by_name(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Optional arguments by their names: the standard has some in another order."""
+    names = _names(function)[: len(args)]
+    first = next((i for i, name in enumerate(names) if name), len(args))
+    named = {**dict(zip(names[first:], args[first:], strict=True)), **kwargs}
+    return args[:first], {_ARGUMENTS.get(str(name), str(name)): x for name, x in named.items()}
+
+
 def from_array_function(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
 ) -> Any:
@@ -99,7 +126,8 @@ def from_array_function(
         return getattr(args[0], function.__name__)
     if function.__name__ in _LOOKING or only_looked_at(frame):
         return looking(function, args, kwargs)
-    if kwargs.get("out") is not None:
+    args, kwargs = _by_name(function, args, kwargs)
+    if kwargs.pop("out", None) is not None:
         raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
     if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
         return getattr(namespace.linalg, function.__name__)(*args, **kwargs)

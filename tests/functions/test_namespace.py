@@ -291,6 +291,12 @@ def test_numpys_own_functions_find_their_counterparts():
         (np.squeeze(x[None]), A),
         (np.clip(x, -1, 1), np.clip(A, -1, 1)),
         (np.arctan2(x, B), np.arctan2(A, B)),
+        (np.diff(x, 2, 0), np.diff(A, 2, 0)),
+        (np.diff(x, 1, 0), np.diff(A, 1, 0)),
+        (np.max(x, 0, None, True), np.max(A, 0, None, True)),
+        (np.take(x, np.array([1, 0]), 1), np.take(A, [1, 0], 1)),
+        (np.clip(x, a_min=-1, a_max=1), np.clip(A, -1, 1)),
+        (np.var(x, 1, ddof=1), np.var(A, 1, ddof=1)),
     ):
         assert isinstance(actual, Variable)
         assert actual.requires_grad
