@@ -28,7 +28,8 @@ class ImageDataset(DatasetMixin):
 
     `paths` is a list of paths, or the name of a text file with a path in each line; they are taken
     from the folder `root`. Values are those of the file, 0 to 255 for the usual formats, in `dtype`
-    (None: that of `core.config.dtype`). Grey images have one channel; RGBA has four.
+    (None: that of `core.config.dtype`), which has to hold them. Grey images have one channel; RGBA
+    has four; of images with a palette, as GIFs, the one channel has places in the palette.
     Needs Pillow (extra `image`). Raises DatasetMissing for a file that is not there, DatasetDamaged
     for one that is not an image.
 

@@ -34,13 +34,15 @@ def read_image(file: Any, name: str, dtype: DType, who: str) -> np.ndarray[Any, 
     library = need("PIL.Image", "image", who)
     try:
         with library.open(file) as image:
-            array = np.asarray(image, dtype=dtype)
+            found = np.asarray(image)
     except FileNotFoundError:
         raise
     except (OSError, SyntaxError, ValueError) as error:
         raise DatasetDamaged(
             f"{who}: {name} cannot be read as an image: {error}.{instead(file, PNG, JPEG)}"
         ) from error
+    got, cure = f"{found.dtype} in {name}", "Give a dtype that has its values"
+    array = _same(found, np.dtype(dtype), f"{who}: expected images", got, cure)
     if array.ndim == 2:
         return array[None]
     return array.transpose(2, 0, 1)
@@ -58,12 +60,16 @@ def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
 
 def label_array(label: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
     """A label as an array of no dimensions, which is the same number."""
-    array = np.array(label, dtype=dtype)
-    if isinstance(label, float | np.floating) and array.dtype.kind in "iu" and array != label:
-        raise ValueError(
-            f"{who}: expected labels that {array.dtype} can hold, got {label!r}. Give label_dtype, "
-            "such as label_dtype='float32'."
-        )
+    cure = "Give label_dtype, such as label_dtype='float32'"
+    return _same(np.asarray(label), np.dtype(dtype), f"{who}: expected labels", repr(label), cure)
+
+
+def _same(given: Any, dtype: Any, expected: str, got: str, cure: str) -> np.ndarray[Any, Any]:
+    """The numbers in a dtype; raises ValueError where it has not these integers."""
+    with np.errstate(invalid="ignore"):  # of NaN, which is refused
+        array: np.ndarray[Any, Any] = given.astype(dtype)
+    if given.dtype.kind in "iuf" and dtype.kind in "iu" and bool((array != given).any()):
+        raise ValueError(f"{expected} that {dtype} can hold, got {got}. {cure}.")
     return array
 
 

@@ -147,6 +147,24 @@ def test_labels_that_are_no_whole_numbers_need_a_dtype(folder, label):
     assert D.LabeledImageDataset([("grey.png", 2.0)], folder)[0][1] == 2
 
 
+@pytest.mark.parametrize("kind", [int, np.int64, np.array])
+@pytest.mark.parametrize(("label", "dtype"), [(300, "u1"), (-1, "u1"), (200, "i1"), (2**40, None)])
+def test_labels_that_a_dtype_cannot_hold_are_refused(folder, kind, label, dtype):
+    """Those of NumPy's were others: 300 in uint8 was 44."""
+    settings = {} if dtype is None else {"label_dtype": dtype}
+    with pytest.raises(ValueError, match="LabeledImageDataset: expected labels that .* can hold"):
+        D.LabeledImageDataset([("grey.png", kind(label))], folder, **settings)[0]
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(40000, "u2"), (0.5, "f4")])
+def test_values_that_a_dtype_cannot_hold_are_refused(folder, value, dtype):
+    """Of 16 bits the lower eight were left, of fractions nothing."""
+    Image.fromarray(np.full((3, 4), value, dtype)).save(folder / "deep.tiff")
+    assert D.ImageDataset(["deep.tiff"], folder)[0].max() == value
+    with pytest.raises(ValueError, match=r"expected images that uint8 can hold, got .* in .*deep"):
+        D.ImageDataset(["deep.tiff"], folder, dtype="uint8")[0]
+
+
 @pytest.mark.parametrize("line", ["grey.png", "grey.png x", "grey.png 1.5"])
 def test_a_line_without_a_label_is_named(folder, line):
     (folder / "pairs.txt").write_text(f"grey.png 1\n{line}\n")
