@@ -305,6 +305,11 @@ class Loop(Extended):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load everything that the rest of the run depends on."""
+        serializer.caution(
+            "the states of triggers and extensions have other names here than in Chainer. From a "
+            "snapshot of its trainer load the updater: load_npz(file, trainer.updater, "
+            'path="updater/").'
+        )
         self.updater.serialize(serializer["updater"])
         _serialize(self.stop_trigger, serializer.optional("stop_trigger"))
         for name, entry in self._entries.items():

@@ -95,9 +95,23 @@ def test_a_snapshot_goes_on_from_its_updater(version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_a_trainer_that_refuses_a_snapshot_of_chainer_names_the_cure(version, tmp_path):
+    trainer = training.Trainer(updater(), (6, "iteration"), tmp_path)
+    with pytest.raises(CheckpointError, match=r"trainer\.updater, path=.updater/."):
+        load_npz(FILES / version / "snapshot.npz", trainer)
+    save_npz(tmp_path / "own.npz", trainer)
+    other = training.Trainer(updater(), (6, "iteration"), tmp_path)
+    other.extend(training.extensions.LogReport())
+    with pytest.raises(CheckpointError) as error:
+        load_npz(tmp_path / "own.npz", other)
+    assert "Chainer" not in str(error.value)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_whole_trainer_takes_what_a_snapshot_of_chainer_has(version, tmp_path):
     trainer = training.Trainer(updater(), (6, "iteration"), tmp_path)
-    with pytest.warns(UserWarning, match="extensions/LogReport/_log"):
+    cure = pytest.warns(UserWarning, match="load the updater")
+    with cure, pytest.warns(UserWarning, match="extensions/LogReport/_log"):
         load_npz(FILES / version / "snapshot.npz", trainer, strict=False)
     assert trainer.updater.iteration == 3
     trainer.run()
