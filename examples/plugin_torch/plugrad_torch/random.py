@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from hashlib import blake2b
+from threading import local
 from typing import Any
 
 import torch
@@ -11,6 +12,13 @@ import torch
 from core.arrays.backend import Random
 from core.arrays.random_streams import stream
 from core.errors import CheckpointError
+
+
+class _Keyed(local):
+    """The generators of a thread by device: between key and draw nobody else may key them."""
+
+    def __init__(self) -> None:
+        self.of: dict[torch.device, torch.Generator] = {}
 
 
 class TorchRandom(Random):
@@ -22,7 +30,7 @@ class TorchRandom(Random):
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
-        self._keyed: dict[torch.device, torch.Generator] = {}
+        self._keyed = _Keyed()
 
     def _place(self, device: Any) -> dict[str, Any]:
         """The device, and the generator of one draw."""
@@ -30,9 +38,9 @@ class TorchRandom(Random):
         key = self._next_seed()
         if key is None:
             return {"device": place, "generator": None}
-        generator = self._keyed.get(place)
+        generator = self._keyed.of.get(place)
         if generator is None:
-            generator = self._keyed.setdefault(place, torch.Generator(place))
+            generator = self._keyed.of[place] = torch.Generator(place)
         return {"device": place, "generator": generator.manual_seed(key)}
 
     def _next_seed(self) -> int | None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
 
@@ -134,6 +135,24 @@ def test_random_numbers_are_resumed_to_the_bit(seed):
         for a, b, c in zip(first, drawn(), other, strict=True):
             assert np.array_equal(a, b) and not np.array_equal(a, c)
     finally:
+        core.backend.set_random_state(before)
+
+
+def test_each_draw_has_its_own_key_whoever_draws_beside_it():
+    def drawn(times):
+        return [tuple(B.random.normal((2,)).tolist()) for _ in range(times)]
+
+    before, interval = core.backend.random_state(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        core.seed(3)
+        alone = drawn(2000)
+        core.seed(3)
+        with ThreadPoolExecutor(4) as pool:
+            together = sum(pool.map(drawn, [500] * 4), [])
+        assert sorted(together) == sorted(alone)
+    finally:
+        sys.setswitchinterval(interval)
         core.backend.set_random_state(before)
 
 
