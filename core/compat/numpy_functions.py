@@ -114,8 +114,8 @@ def _by_name(
     """Optional arguments by their names: the standard has some in another order."""
     names = _names(function)[: len(args)]
     first = next((i for i, name in enumerate(names) if name), len(args))
-    named: dict[Any, Any] = dict(zip(names[first:], args[first:], strict=True))
-    return args[:first], {_ARGUMENTS.get(key, key): x for key, x in (named | kwargs).items()}
+    named = {str(key): x for key, x in zip(names[first:], args[first:], strict=True)} | kwargs
+    return args[:first], {_ARGUMENTS.get(key, key): x for key, x in named.items()}
 
 
 def from_array_function(
