@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core import Link, Variable, as_array, no_backprop_mode, registry, using_config
+from core import Link, Variable, as_variable, no_backprop_mode, registry, using_config
 from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
@@ -78,7 +78,8 @@ def onnx(
                 f"onnx: expected parameters with values, got {path} without. Call the model once "
                 "before."
             )
-    arrays = tuple(map(as_array, inputs if isinstance(inputs, tuple) else (inputs,)))
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    arrays = tuple([as_variable(x).array for x in given])
     program, applied = _traced(model, arrays, batch, train)
     made = _Writing(program, applied, opset, batch, input_names, output_names).model()
     data = made.SerializeToString()
@@ -129,6 +130,12 @@ class _Writing:
         output_names: Sequence[str] | None,
     ) -> None:
         self.program, self.opset, self.batch = program, opset, batch
+        if not program.outputs:
+            raise ExportError(
+                "onnx: expected a model that gives arrays or Variables, got "
+                f"{type(program.result).__name__}. Models are traced in no_backprop_mode, in which "
+                "gradients are None."
+            )
         places = {place.value: place for place in program.places}
         self.names = input_names or [f"x{i}" for i in range(len(program.inputs))]
         self.results = output_names or _result_names(program)

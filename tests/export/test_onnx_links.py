@@ -361,6 +361,11 @@ def test_refusals_name_the_place():
             exported(lambda x, part=part: F.mean(x[part]), np.zeros((3, 2), "f"))
     with pytest.raises(ExportError, match="an opset from 18 to 28, got 29"):
         exported(F.relu, np.zeros((3, 2), "f"), opset=29)
+    for nothing in (lambda x: 3.0, lambda x: core.grad([F.sum(x * x)], [x])[0]):
+        with pytest.raises(ExportError, match="a model that gives arrays.*gradients are None"):
+            exported(nothing, np.zeros((3, 2), "f"))
+    with pytest.raises(TypeError, match="expected an array of a backend.* got list"):
+        exported(F.relu, [np.zeros((3, 2), "f")])
     with pytest.raises(ExportError, match="expected 1 input_names"):
         exported(F.relu, np.zeros((3, 2), "f"), input_names=["a", "b"])
     for names in ({"input_names": ["y0"]}, {"input_names": [""]}, {"output_names": [""]}):
