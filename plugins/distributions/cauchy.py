@@ -30,8 +30,9 @@ class Cauchy(Distribution):
     def log_prob(self, x: Array) -> Variable:
         z = (self._point(x) - self.loc) / self.scale
         far = abs(z.array) > 1  # where z² may be beyond the dtype, z^-2 is not
-        near = where(far, 1 / z, z)
-        size = 2 * F.log(F.absolute(where(far, z, 1.0)))
+        distant = where(far, z, 1.0)
+        near = where(far, 1 / distant, z)
+        size = 2 * F.log(F.absolute(distant))
         return -F.log1p(near * near) - size - F.log(self.scale) - log(pi)
 
     def cdf(self, x: Array) -> Variable:

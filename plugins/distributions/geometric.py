@@ -40,7 +40,9 @@ class Geometric(Distribution):
         return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
-        return times(F.relu(F.floor(self._point(x))), self.log_q)
+        whole = F.relu(F.floor(self._point(x)))
+        # The array, for the slope of steps is 0, and would be multiplied by log 0.
+        return times(as_variable(whole.array), self.log_q)
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp

@@ -10,6 +10,7 @@ from core.typing import Array, Operand
 from plugins.distributions.distribution import Distribution, where, within
 
 EULER = 0.5772156649015329
+LOWEST = -10.0  # below which exp(-exp(-z)) is 0 in double precision
 FAR = 20.0  # from there on, 1 - exp(-y) is y exp(-y/2) in double precision, for y = exp(-z)
 
 
@@ -33,13 +34,18 @@ class Gumbel(Distribution):
         return within(z.array > -float("inf"), z, 0.0, lambda z: -z - F.exp(-z)) - F.log(self.scale)
 
     def cdf(self, x: Array) -> Variable:
-        return F.exp(self.log_cdf(x))
+        return F.exp(-self._fall(x))
+
+    def _fall(self, x: Array) -> Variable:
+        """Exp(-z), or what is so great that exp of its negative is 0, but has no infinite slope."""
+        z = (self._point(x) - self.loc) / self.scale
+        return F.exp(-where(z.array < LOWEST, LOWEST, z))
 
     def log_cdf(self, x: Array) -> Variable:
         return -F.exp((self.loc - self._point(x)) / self.scale)
 
     def survival_function(self, x: Array) -> Variable:
-        return -F.expm1(self.log_cdf(x))
+        return -F.expm1(-self._fall(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         z = (self._point(x) - self.loc) / self.scale

@@ -131,6 +131,19 @@ def test_gradients_at_edges_are_finite():
         assert np.isfinite(point.grad)
 
 
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_no_finite_point_has_a_slope_that_is_nan(make, reference, parameters, points):
+    """One would make those of all parameters NaN."""
+    for each in parameters:
+        for name in (*FUNCTIONS, "log_prob"):
+            given = _parameters(*each, [*points, 1e-30, -1e10, 1e10])
+            with np.errstate(all="ignore"):
+                y = getattr(make(*given[:-1]), name)(given[-1])
+                F.sum(y).backward()
+            for variable in given:
+                assert variable.grad is None or not np.isnan(variable.grad).any(), (each, name)
+
+
 @pytest.mark.parametrize(
     ("make", "p", "x", "slopes"),
     [
