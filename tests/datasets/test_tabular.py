@@ -252,6 +252,18 @@ def test_a_dataset_derived_from_another():
         (lambda t: t.concat(t.slice[:, ("b",)]), ValueError, "expected datasets with the keys"),
         (lambda t: t.transform(("x",), lambda *r: 1)[0], ValueError, "tuple of 1 values .* got 1"),
         (lambda t: t.transform(("x", "y"), lambda *r: {"x": 1})[0], ValueError, "got {'x': 1}"),
+        (
+            lambda t: t.transform_batch("x", lambda *columns: columns[0][:1]).fetch(),
+            ValueError,
+            r"transform_batch: .* columns of 5 rows, as many as it was given, got \[1\]",
+        ),
+        (
+            lambda t: t.transform_batch(("x", "y"), lambda a, *columns: (a, 7)).slice[1:3].fetch(),
+            ValueError,
+            r"columns of 2 rows, .* got \[2, 'int'\]",
+        ),
+        (lambda t: from_data({"x": 7}), TypeError, "function as the column 'x', got 7"),
+        (lambda t: from_data(iter([1])), TypeError, "Make a list of what can be read once"),
         (lambda t: from_data(([1], [1, 2])), ValueError, r"one length; got \[1, 2\]"),
         (lambda t: from_data(("x", tens)), ValueError, "give size="),
         (lambda t: from_data(("x", [1]), size=2), ValueError, r"got \[1, 2\]"),

@@ -95,6 +95,12 @@ def _named(column: Any) -> tuple[Any, Any]:
 
 def _columns(named: Iterable[tuple[Any, Any]], size: int | None) -> list[TabularDataset]:
     pairs = [(key, values_of(str(key), column)) for key, column in named]
+    for key, column in pairs:
+        if not isinstance(column, Sized) and not callable(column):
+            raise TypeError(
+                f"from_data: expected an array, a list or a function as the column {key!r}, got "
+                f"{column!r:.60}. Make a list of what can be read once."
+            )
     lengths = {len(column) for _, column in pairs if isinstance(column, Sized)}
     lengths |= set() if size is None else {size}
     if len(lengths) != 1:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 from plugins.datasets.tabular.delegate_dataset import DelegateDataset
+from plugins.datasets.tabular.slices import rows_of
 from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
 
@@ -90,5 +91,12 @@ class BatchTransformed(_Computed):
         """Computed columns, as the function returned them."""
         (returned,) = self._returned(indices)
         columns = self._values(returned)
+        count = len(self) if indices is None else len(rows_of(indices, len(self)))
+        lengths = [len(x) if isinstance(x, Sized) else type(x).__name__ for x in columns]
+        if set(lengths) - {count}:
+            raise ValueError(
+                f"{self.what}: expected the function to return columns of {count} rows, as many as "
+                f"it was given, got {lengths}."
+            )
         wanted = range(len(self._keys)) if key_indices is None else key_indices
         return tuple([columns[i] for i in wanted])
