@@ -79,7 +79,8 @@ def _named(f: GeneralForm, count: int) -> Sequence[str]:
         names, variadic = f.declared.names, f.declared.variadic
     elif f.domain is not None and f.domain.inputs:
         names, variadic = f.domain.inputs, f.domain.signature.variadic
-    return [f"{names[0]}[{i}]" for i in range(count)] if variadic else names[:count]
+    further = [f"{names[0]}[{i}]" if variadic else f"in_types[{i}]" for i in range(count)]
+    return further if variadic else [*names, *further[len(names) :]][:count]  # too many are named
 
 
 def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from samples import ones, total, variable
 
 import core
 from core import FunctionNode, Variable
-from core.errors import GraphError
+from core.errors import GraphError, InvalidType
 from core.function_hooks import TimerHook
 from core.links import Linear
 
@@ -70,6 +70,17 @@ def retaining(what, indexes):
 def test_a_slip_is_named(call, message):
     with pytest.raises((TypeError, ValueError, IndexError, GraphError), match=message):
         call()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4])
+def test_a_declared_operation_with_a_backward_of_its_own_counts_its_inputs(count):
+    class Own(type((variable(1) + variable(1)).creator)):
+        def backward(self, indexes, grad_outputs):
+            return grad_outputs * 2
+
+    with pytest.raises(InvalidType) as error:
+        Own().apply((variable(2),) * count)
+    assert error.value.expect == "2 inputs" and error.value.actual == str(count)
 
 
 def test_indexes_may_count_from_the_end():
