@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import special
 
 import core
@@ -228,7 +230,35 @@ def test_means_of_half_precision_do_not_overflow():
     assert F.mean(x).array == 100
     assert F.average(x).array == 100
     assert F.mean_squared_error(x, 0 * x).array == 1e4
+    x = Variable(np.array([300, 300], "float16"))
+    assert x.__array_namespace__().vecdot(x, np.array([300, -299], "float16")).array == 300
     np.testing.assert_allclose(F.softmax(np.full((1, 4096), 9, "float16")).array, 1 / 4096)
+
+
+BEYOND_HALF = {
+    "arctan": lambda x: 1e4 * F.arctan(x),
+    "arctan2, above": lambda x: 100 * F.arctan2(x, 500 + 0 * x),
+    "arctan2, below": lambda x: 100 * F.arctan2(500 + 0 * x, x),
+    "arcsinh": F.arcsinh,
+    "arccosh": F.arccosh,
+    "a number divided": lambda x: 1000 / x,
+    "average": lambda x: F.average(x, weights=np.arange(1, 401).astype(x.dtype)),
+}
+
+
+@given(st.integers(300, 900), st.integers(300, 900))
+@settings(max_examples=10)
+@pytest.mark.parametrize("name", BEYOND_HALF)
+def test_what_half_precision_does_not_hold_on_the_way(name, first, last):
+    """Squares and sums of these are beyond it, values and gradients are not."""
+    found = []
+    for dtype in ("float16", "float64"):
+        x = Variable(np.linspace(first, last, 400).round().astype(dtype))
+        y = BEYOND_HALF[name](x)
+        (gx,) = core.grad([y], [x])
+        found.append((y.array, gx.array))
+    for half, double in zip(*found, strict=True):
+        np.testing.assert_allclose(half, double, rtol=5e-3, atol=1e-4)
 
 
 def test_powers_of_zero_do_not_change():
@@ -246,3 +276,16 @@ def test_gradients_of_gaussian_nll_of_a_tiny_variance():
     F.gaussian_nll(x, mean, np.array([-100, -100], "f")).backward()
     np.testing.assert_allclose(x.grad, [2**-20 * math.exp(100), 0], rtol=1e-5)
     np.testing.assert_array_equal(mean.grad, -x.grad)
+
+
+@pytest.mark.parametrize("away", [1e3, 1e5, 1e25])
+def test_triplets_of_a_far_anchor(away):
+    """Its squared distances are of one size, and may be beyond float32; their difference is not."""
+    a, p, n = (Variable(np.array([[x, -x]], "f")) for x in (away, 1, 1.25))
+    F.triplet(a, n, p).backward()
+    for one in (a, p, n):
+        np.testing.assert_array_equal(one.grad, 0)
+    loss = F.triplet(a, p, n)
+    loss.backward()
+    np.testing.assert_allclose(loss.array, 2 * 0.25 * (2 * away - 2.25) + 0.2, rtol=1e-6)
+    np.testing.assert_array_equal(a.grad, [[0.5, -0.5]])

@@ -7,6 +7,7 @@ from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.typing import Array, Axes, Axis
 from plugins.functions.array.broadcast import broadcast_to
+from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.axes import count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
@@ -73,6 +74,8 @@ def mean(
 def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variable:
     """The weighted mean."""
     x, weights = as_variable(x), as_variable(weights)
+    if weights.dtype == x.dtype and (widened := halves_widened(x, weights)) is not None:
+        return cast(_mean(widened[0], axis, widened[1], keepdims), x.dtype)
     if weights.shape != x.shape:
         first = 0 if axis is None else axis if isinstance(axis, int) else axis[0]
         weights = broadcast_to(alongside("mean", x, weights, first, "weights"), x.shape)

@@ -57,6 +57,7 @@ class Arcsinh(Elementwise):
     """
 
     label = "arcsinh"
+    wide = True  # 16 bits do not hold squares
     domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -83,6 +84,7 @@ class Arccosh(Elementwise):
     """
 
     label = "arccosh"
+    wide = True  # 16 bits do not hold squares
     domain = Domain(x=real(1.5, 4))
 
     def compute(self, xp, x):

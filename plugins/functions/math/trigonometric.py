@@ -132,6 +132,7 @@ class Arctan(Elementwise):
     """
 
     label = "arctan"
+    wide = True  # 16 bits do not hold squares
     domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -162,6 +163,7 @@ class Arctan2(Elementwise):
     """
 
     label = "arctan2"
+    wide = True  # 16 bits do not hold squares
     domain = Domain(x1=real(0.5, 3), x2=real(-3, 3))
 
     def compute(self, xp, x1, x2):

@@ -98,8 +98,8 @@ class DivideFromConstant(_WithNumber):
     def compute(self, xp, x):
         return self.value / x
 
-    def gradient(self, xp, g, x):
-        return -(g * self.value) / (x * x)
+    def gradient(self, xp, g, x, out):
+        return -(g * out) / x
 
 
 class PowerConstant(_WithNumber):

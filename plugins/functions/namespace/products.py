@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from plugins.functions.array.cast import is_complex
+from plugins.functions.array.cast import cast, halves_widened, is_complex
 from plugins.functions.axes import axes_of
 from plugins.functions.math.sum import Sum
 from plugins.functions.math.tensordot import contracted
@@ -33,6 +33,8 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
             f"vecdot: expected as many elements along axis {axis} of both, got "
             f"{x1.shape[axis]} and {x2.shape[axis]}"
         )
+    if (widened := halves_widened(x1, x2)) is not None:
+        return cast(vecdot(*widened, axis=axis), x1.dtype)
     return Sum.call(x1 * x2, axis)
 
 
