@@ -28,7 +28,8 @@ class Triplet(FunctionNode):
         check_reduce("triplet", self.reduce)
 
     def compute(self, xp, anchor, positive, negative):
-        apart = (anchor - positive) ** 2 - (anchor - negative) ** 2
+        # |a - p|² - |a - n|² as a product: two squares of a far anchor are of one size.
+        apart = (negative - positive) * ((anchor - positive) + (anchor - negative))
         loss = xp.maximum(xp.sum(apart, axis=1, dtype=anchor.dtype) + self.margin, 0.0)
         if self.reduce == "no":
             return loss
@@ -36,11 +37,12 @@ class Triplet(FunctionNode):
 
     def gradient(self, xp, g, anchor, positive, negative):
         near, far = anchor - positive, anchor - negative
-        excess = xp.sum(near * near - far * far, axis=1) + self.margin
+        between = negative - positive
+        excess = xp.sum(between * (near + far), axis=1) + self.margin
         if self.reduce == "mean":
             g = g / max(anchor.shape[0], 1)
         g = xp.expand_dims(2.0 * g * xp.astype(excess > 0, near.dtype), axis=1)
-        return g * (near - far), -g * near, g * far
+        return g * between, -g * near, g * far
 
 
 @checked
