@@ -212,7 +212,11 @@ class Archive(Entries):
         return Spec((), np.dtype(object), none=True)
 
 
-_HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
+_HEADERS = {
+    (1, 0): (2, npy.read_array_header_1_0),
+    (2, 0): (4, npy.read_array_header_2_0),
+    (3, 0): (4, npy.read_array_header_2_0),  # whose fields have names in UTF-8: sizes are the same
+}
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _TRUSTED = 1 << 30
 _MALFORMED = (

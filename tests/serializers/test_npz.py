@@ -172,6 +172,16 @@ def test_files_that_are_open(path):
         assert state(loaded) == state(Net(seed=1))
 
 
+@pytest.mark.filterwarnings("ignore:Stored array in format")
+def test_fields_may_have_names_beyond_latin_1(path):
+    """NumPy writes these by a third version of its format, which was called damaged."""
+    array = np.ones(2, [("重", "f4")])
+    save_npz(path, Bag(a=array))
+    loaded = Bag(a=None)
+    load_npz(path, loaded)
+    assert loaded.values["a"].dtype == array.dtype and (loaded.values["a"] == array).all()
+
+
 @pytest.mark.parametrize("file", [None, 3])
 def test_what_is_no_file_is_refused(file):
     with pytest.raises(TypeError, match="expected a path, or a file open for reading bytes"):
