@@ -13,7 +13,7 @@ from core import Link, Variable, as_variable, no_backprop_mode, registry, using_
 from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
-from plugins.export.batch import followed
+from plugins.export.batch import CURE, followed
 from plugins.export.graph import Graph
 from plugins.export.recurrent import whole_sequences
 from plugins.export.words import WORDS
@@ -106,16 +106,14 @@ def _traced(
     programs = [program(arrays, applied)]
     sizes = [n, n + 1, n + 3]
     for size in sizes[1:]:
-        programs.append(
-            program(
-                tuple(
-                    [
-                        np.zeros((size, *a.shape[1:]), a.dtype) if a.shape[:1] == (n,) else a
-                        for a in arrays
-                    ]
-                )
-            )
-        )
+        larger = [
+            np.zeros((size, *a.shape[1:]), a.dtype) if a.shape[:1] == (n,) else a for a in arrays
+        ]
+        try:
+            programs.append(program(tuple(larger)))
+        except Exception as error:
+            error.add_note(f"onnx: this is for a batch of {size}, where {n} was given. {CURE}")
+            raise
     return followed(programs, sizes), applied
 
 

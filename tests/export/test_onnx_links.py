@@ -382,6 +382,13 @@ def test_training_mode_of_what_keeps_statistics():
     np.testing.assert_allclose(found, model(x).array, atol=1e-5)
 
 
+def test_a_model_for_one_size_is_told_of_others():
+    with pytest.raises(core.errors.InvalidType) as refused:
+        exported(lambda x: F.reshape(x, (3, 2, 1)), np.zeros((3, 2), "f"))
+    (note,) = refused.value.__notes__
+    assert "a batch of 4, where 3 was given. Export it for one size by batch=None." in note
+
+
 def test_sizes_that_are_open_are_told():
     with pytest.raises(ExportError, match="got /0/W without. Call the model once"):
         exported(core.Sequential(L.Linear(None, 2)), np.zeros((2, 3), "f"))
