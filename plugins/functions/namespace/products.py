@@ -34,7 +34,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
             f"{x1.shape[axis]} and {x2.shape[axis]}"
         )
     if (widened := halves_widened(x1, x2)) is not None:
-        return cast(vecdot(*widened, axis=axis), x1.dtype)
+        return cast(vecdot(widened[0], widened[1], axis), x1.dtype)
     return Sum.call(x1 * x2, axis)
 
 
