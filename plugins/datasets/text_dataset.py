@@ -21,7 +21,8 @@ class TextDataset(DatasetMixin):
     r"""The lines of a text file, or the tuples of lines of several files, read when asked for.
 
     `paths` is one path or several; files that are read side by side must have as many lines. A line
-    keeps its end. `encoding`, `errors` and `newline` are those of `open`. With `filter_func`, only
+    keeps its end. `encoding`, `errors` and `newline` are those of `open`, or lists of one for each
+    path. With `filter_func`, only
     those lines are taken for which it is true; it is called with a line of each file.
     Making the dataset reads the files once, to find where lines begin; each process and each
     pickled copy opens them for itself. Raises ValueError for files of different lengths, and
@@ -40,17 +41,21 @@ class TextDataset(DatasetMixin):
     def __init__(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        encoding: str | None = None,
-        errors: str | None = None,
-        newline: str | None = None,
+        encoding: str | Sequence[str | None] | None = None,
+        errors: str | Sequence[str | None] | None = None,
+        newline: str | Sequence[str | None] | None = None,
         filter_func: Callable[..., Any] | None = None,
     ) -> None:
         names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         if not names:
             raise ValueError("TextDataset: expected at least one path, got none.")
         given = {"encoding": encoding, "errors": errors, "newline": newline}
-        self._files = [PerProcess(partial(open, name, **given)) for name in names]
-        starts = [_starts(*each) for each in zip(names, self._files, strict=True)]
+        each = {what: _for_each(what, value, len(names)) for what, value in given.items()}
+        self._files = [
+            PerProcess(partial(open, name, **{what: values[i] for what, values in each.items()}))
+            for i, name in enumerate(names)
+        ]
+        starts = [_starts(name, file) for name, file in zip(names, self._files, strict=True)]
         if len({len(found) for found in starts}) > 1:
             told = ", ".join(f"{name} has {len(s)}" for name, s in zip(names, starts, strict=True))
             raise ValueError(f"TextDataset: expected files of equally many lines; {told}.")
@@ -73,6 +78,18 @@ class TextDataset(DatasetMixin):
         """Close the files; they are opened anew when a line is asked for."""
         for file in self._files:
             file.close()
+
+
+def _for_each(what: str, value: Any, count: int) -> list[Any]:
+    """What each of the files is opened with."""
+    if value is None or isinstance(value, str):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"TextDataset: expected {what} to be one for all files, or a list of {count}, got "
+            f"{len(value)}."
+        )
+    return list(value)
 
 
 def _line(file: PerProcess, place: int) -> str:

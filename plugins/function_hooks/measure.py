@@ -92,7 +92,7 @@ def in_unit(value: float, units: Sequence[tuple[str, float]], unit: str = "auto"
     '2.50ms'
     """
     sizes = dict(units)
-    if unit == "auto":
+    if unit in ("auto", "auto_foreach"):  # the latter is Chainer's name of what both are here
         unit = next((name for name, size in units if value >= size), units[-1][0])
     if unit not in sizes:
         raise ValueError(f"print_report: expected a unit of auto, {', '.join(sizes)}; got {unit!r}")

@@ -46,6 +46,12 @@ def test_files_side_by_side(tmp_path):
     both = D.TextDataset([first, str(second)])
     assert both[:] == [("1\n", "x\n"), ("2\n", "y\n"), ("3\n", "z\n")]
     assert D.TextDataset([first])[0] == "1\n"
+    second.write_bytes("ä\r\nö\r\nü".encode("latin-1"))
+    ways = {"encoding": ["utf-8", "latin-1"], "newline": [None, ""], "errors": ("strict", None)}
+    assert D.TextDataset([first, second], **ways)[:2] == [("1\n", "ä\r\n"), ("2\n", "ö\r\n")]
+    with pytest.raises(ValueError, match="expected encoding to be one for all files, or a list of"):
+        D.TextDataset([first, second], encoding=["utf-8"])
+    second.write_text("x\ny\nz\n")
     some = D.TextDataset([first, second], filter_func=lambda a, b: a > "2" and b < "z")
     assert some[:] == [("2\n", "y\n")]
     second.write_text("x\n")

@@ -142,6 +142,7 @@ def test_timer_report():
         "Sum                2.00us           1",
     ]
     file = io.StringIO()
+    timer.print_report(file=file, unit="auto_foreach")
     timer.print_report(file=file, unit="ms")
     assert re.findall(r"\d+\.\d+ms", file.getvalue()) == ["1500.00ms", "0.00ms"]
     with pytest.raises(ValueError, match="unit of auto, sec, ms, us, ns; got 'hours'"):
