@@ -402,6 +402,19 @@ def test_prepare_gives_the_dtype_in_force(dtype):
         assert vgg.prepare(np.zeros((4, 4), "B"), size=None).dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])
+def test_images_of_more_than_bytes_are_not_cut_off(dtype):
+    pil = pytest.importorskip("PIL.Image")
+    pixels = np.arange(12, dtype=dtype).reshape(3, 4)
+    found = vgg.prepare(pil.fromarray(pixels * 20), size=None)
+    np.testing.assert_array_equal(found, vgg.prepare(pixels * 20, size=None))
+    with pytest.raises(ValueError, match=r"0 to 255, got values from 0 to 11000\. Clip or scale"):
+        vgg.prepare(pil.fromarray(pixels * 1000))
+    if dtype == "float32":
+        with pytest.raises(ValueError, match="got fractions between 0 and 1. Multiply the image"):
+            vgg.prepare(pil.fromarray(pixels / 12))
+
+
 def test_prepare_resizes_as_pillow_does():
     image = pytest.importorskip("PIL.Image")
     pixels = RANDOM.randint(0, 256, (20, 30, 3)).astype("B")

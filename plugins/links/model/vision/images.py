@@ -28,7 +28,10 @@ def prepared(image: Any, size: Size, mean: tuple[float, float, float]) -> Any:
 def _rgb(image: Any) -> Any:
     """The pixels of an image, (h, w, 3) of uint8 on the host."""
     if hasattr(image, "convert") and hasattr(image, "resize"):  # one of PIL's
-        return backend.get("numpy").xp.asarray(image.convert("RGB"))
+        asarray = backend.get("numpy").xp.asarray
+        if not image.mode.startswith(("I", "F")):
+            return asarray(image.convert("RGB"))
+        image = asarray(image)  # of more than bytes, which convert() would cut off
     if not (is_array(image) or isinstance(image, Variable)):
         raise TypeError(
             f"prepare: expected an array or an image of PIL, got {type(image).__name__}. "
