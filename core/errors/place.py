@@ -16,7 +16,7 @@ from core.errors.arguments import arguments as arguments_of
 from core.errors.exceptions import BackendError, nearest, refuse_unknown
 
 if TYPE_CHECKING:
-    from types import FrameType, TracebackType
+    from types import CodeType, FrameType, TracebackType
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 _OURS = tuple(os.path.join(_ROOT, room, "") for room in ("core", "plugins", "backends"))
@@ -132,9 +132,17 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 
 def links_of(frames: Sequence[FrameType]) -> tuple[Any, ...]:
-    """The links whose methods are running, the outermost first."""
-    owners = [frame.f_locals.get("self") for frame in frames]
+    """The links whose methods are running, the outermost first.
+
+    Other frames are not read: CPython before 3.13 keeps what a frame held when it was read.
+    """
+    methods = [frame for frame in frames if _has_self(frame.f_code)]
+    owners = [frame.f_locals.get("self") for frame in methods]
     return tuple([owner for owner in owners if hasattr(type(owner), "namedlinks")])
+
+
+def _has_self(code: CodeType) -> bool:
+    return "self" in code.co_varnames or "self" in code.co_freevars
 
 
 def path_of(called: Sequence[Any]) -> str:

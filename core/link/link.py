@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
@@ -111,10 +112,10 @@ class Link(RecurrentState, Registering, KnownKeywords):
                 if self._hooks is None and not current_state().observes_links:
                     return self.forward(*args, **kwargs)
                 return call_observed(self, args, kwargs)
-            except Exception as error:
+            except Exception:
                 from core.errors.place import note
 
-                note(error)
+                note(sys.exception())  # without a name here, which frames that are read would keep
                 raise
 
     @property

@@ -141,6 +141,24 @@ def test_an_exception_leaves_no_graph_behind():
         assert alive() is None
 
 
+def test_an_exception_in_a_link_leaves_no_graph_behind():
+    class Fails(core.Link):
+        def forward(self, x):
+            y = x * x
+            alive.append(ref(y.array))
+            raise MemoryError
+
+    alive, model = [], core.Sequential(Fails())
+    with no_collector():
+        h = variable(4) * 2
+        alive.append(ref(h.array))
+        with pytest.raises(MemoryError) as caught:
+            model(h)
+        assert "Fails" in caught.value.__notes__[0]
+        del h, caught
+        assert [found() is None for found in alive] == [True, True]
+
+
 # -- backward twice, and backward that frees -------------------------------------------------------
 
 
