@@ -42,15 +42,18 @@ class Distribution:
         Numbers, and integers, get the dtype of the floating arrays beside them, or
         `core.config.dtype`.
         """
-        arrays = [as_variable(x) for x in given.values() if not isinstance(x, (int, float))]
-        home = arrays[0].backend if arrays else backend.current()
-        dtype = next((x.dtype for x in arrays if _is_floating(x)), home.dtype(config.dtype))
-        device = arrays[0].device if arrays else None
-        made = [
-            as_variable(home.asarray(x, dtype, device)) if isinstance(x, (int, float)) else x
+        arrays = floating(*[x for x in given.values() if not isinstance(x, (int, float))])
+        if arrays:
+            spec: tuple[Any, ...] = arrays[0].backend, arrays[0].dtype, arrays[0].device
+        else:
+            spec = backend.current(), config.dtype, None
+        rest = iter(arrays)
+        found = [
+            as_variable(spec[0].asarray(x, *spec[1:]))
+            if isinstance(x, (int, float))
+            else next(rest)
             for x in given.values()
         ]
-        found = [x if _is_floating(x) else F.cast(x, dtype) for x in map(as_variable, made)]
         if len(found) > 1:
             found = list(F.broadcast(*found))
         self._params = dict(zip(given, found, strict=True))
@@ -196,6 +199,13 @@ class Distribution:
     def __repr__(self) -> str:
         params = ", ".join([f"{name}: {list(x.shape)}" for name, x in self._params.items()])
         return f"{type(self).__name__}({params})"
+
+
+def floating(*arrays: Operand) -> list[Variable]:
+    """Variables, those of integers in the dtype of floating ones, or `core.config.dtype`."""
+    found = [as_variable(x) for x in arrays]
+    dtype = next((x.dtype for x in found if _is_floating(x)), config.dtype)
+    return [x if _is_floating(x) else F.cast(x, dtype) for x in found]
 
 
 def _is_floating(x: Variable) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import e, log, pi
 
-from core import Variable, as_variable
+from core import Variable
 from core import functions as F
 from core.errors import InvalidType
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
-from plugins.distributions.distribution import Distribution
+from plugins.distributions.distribution import Distribution, floating
 
 
 class MultivariateNormal(Distribution):
@@ -27,7 +27,7 @@ class MultivariateNormal(Distribution):
     """
 
     def __init__(self, loc: Array, scale_tril: Array) -> None:
-        loc, tril = as_variable(loc), as_variable(scale_tril)
+        loc, tril = floating(loc, scale_tril)
         d = loc.shape[-1:]
         if tril.shape[-2:] != (*d, *d) or not d:
             raise InvalidType(

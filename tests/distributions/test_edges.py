@@ -239,6 +239,9 @@ def test_integers_are_parameters_of_the_dtype_beside_them():
     np.testing.assert_array_equal(ours.scale.array, [2.5, 1.5])
     ours = D.Normal(np.array([0, 1]), np.array([0.5, 2.0]))
     assert ours.loc.dtype == "float64"
+    vectors = D.MultivariateNormal(np.array([0, 1]), np.eye(2))
+    assert vectors.loc.dtype == vectors.sample().dtype == "float64"
+    assert D.MultivariateNormal(np.zeros(1, int), np.ones((1, 1), int)).loc.dtype == "float32"
     np.testing.assert_allclose(ours.prob(np.array([0, 1])).array, S.norm.pdf(0) / ours.scale.array)
 
 
