@@ -826,7 +826,8 @@ def resize_images(
 ) -> Variable:
     """Resize images by bilinear interpolation, or by repeating and omitting pixels.
 
-    The result is R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C.
+    Interpolated, the result is R x C^T, with the weights of rows R and of columns C; the gradient
+    is R^T g C. Otherwise pixels are taken by number, so that infinite ones stay where they are.
 
     Args:
         x: Images (n, c, h, w), floating.
@@ -840,7 +841,7 @@ def resize_images(
 
     Raises:
         InvalidType: `x` has no four axes, has no pixels, or is not floating.
-        ValueError: There is no such mode.
+        ValueError: There is no such mode, or a size is negative.
 
     >>> import core.functions as F, numpy as np
     >>> x = np.array([[[[0, 2]]]], "f")

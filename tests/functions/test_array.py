@@ -101,6 +101,15 @@ def test_split_axis_with_some_parts_unused():
     np.testing.assert_array_equal(x.grad, expected)
 
 
+@pytest.mark.parametrize("condition", [True, False, np.bool_(True), V.max() > 9])
+def test_where_takes_a_single_truth_value(condition):
+    x = Variable(V.copy())
+    y = F.where(condition, x, 2.0)
+    same(y, np.where(condition, V, 2.0))
+    F.sum(y).backward()
+    np.testing.assert_array_equal(x.grad, np.full(3, condition, "d"))
+
+
 def test_separate_and_transpose_sequence():
     for part, expected in zip(F.separate(X, axis=-1), np.moveaxis(X, -1, 0), strict=True):
         same(part, expected)
@@ -180,6 +189,7 @@ def test_permutations_undo_themselves():
         (lambda: F.select_item(X[0], V), "t.dtype is integral"),
         (lambda: F.reshape(X, (5, 5)), "size"),
         (lambda: F.fliplr(V), "ndim"),
+        (lambda: F.where(1.0, V, V), "condition.dtype is bool"),
     ],
 )
 def test_ill_fitting_input_is_refused_in_three_parts(call, message):

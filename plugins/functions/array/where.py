@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, anything, boolean
-from core.typing import Array, Operand
+from core.arrays.backend import BACKENDS, of
+from core.errors.scalars import is_number
+from core.typing import Operand
 
 
 class Where(Elementwise):
@@ -22,11 +24,11 @@ class Where(Elementwise):
         return xp.where(condition, xp.zeros_like(g), g)
 
 
-def where(condition: Array, x: Operand, y: Operand) -> Variable:
+def where(condition: Operand, x: Operand, y: Operand) -> Variable:
     """Choose elements of `x` where the condition holds, and of `y` otherwise.
 
     Args:
-        condition: Truth values.
+        condition: Truth values, an array or a single one.
         x: Of any dtype.
         y: Of the dtype of `x`. One of `x` and `y` may be a number.
 
@@ -41,4 +43,6 @@ def where(condition: Array, x: Operand, y: Operand) -> Variable:
     >>> F.where(x > 0, x, np.zeros(2, "f"))
     variable([0., 2.], dtype=float32)
     """
+    if type(condition) not in BACKENDS and is_number(condition):  # as what `array.max() > 0` gives
+        condition = of(*[a for a in (x, y) if not is_number(a)]).asarray(condition)
     return Where.call(condition, x, y)
