@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import secrets
 import shutil
+import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-_TEMPORARY = re.compile(r"\..+\.(?P<process>\d+)-[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\..+\.(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-[0-9a-f]{8}\.tmp")
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+_FORGOTTEN = 24 * 3600.0  # seconds after which nobody writes to a file of another machine any more
 _BEGINNING = 40  # letters of a name in that of its temporary: names have 255 bytes at most
 _being_written: set[str] = set()  # names of temporaries, by all threads of this process
 
@@ -36,7 +41,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     _check_target(target)
     begun = target.name[:_BEGINNING]
-    temporary = target.with_name(f".{begun}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    unique = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
+    temporary = target.with_name(f".{begun}.{unique}.tmp")
     _being_written.add(temporary.name)
     try:
         yield temporary
@@ -112,15 +118,26 @@ def _sync(path: Path) -> None:
 def remove_stale_temporaries(directory: str | os.PathLike[str]) -> list[Path]:
     """Remove what killed processes left in `directory`, and return it.
 
-    Temporaries of processes that still run, and of this one's threads, are left alone.
+    Temporaries of processes that still run, and of this one's threads, are left alone; those of
+    other machines and containers, whose processes cannot be seen, for a day.
     """
     stale = []
     for path in Path(directory).iterdir():
         match = _TEMPORARY.fullmatch(path.name)
-        if match and path.name not in _being_written and not _runs(int(match["process"])):
+        if match and path.name not in _being_written and _is_left(path, match):
             path.unlink(missing_ok=True)
             stale.append(path)
     return stale
+
+
+def _is_left(path: Path, match: re.Match[str]) -> bool:
+    """Whether nobody writes to a temporary any more."""
+    if match["machine"] == _MACHINE:
+        return not _runs(int(match["process"]))
+    try:
+        return time.time() - path.stat().st_mtime > _FORGOTTEN
+    except FileNotFoundError:  # it has taken its place
+        return False
 
 
 def _runs(process: int) -> bool:

@@ -14,6 +14,7 @@ from core import training
 from core.errors import CheckpointError
 from core.serializers import load_npz, save_npz
 from core.training import extensions, triggers
+from plugins.serializers import atomic
 
 STEPS = 14  # 3 epochs of 37 examples in batches of 8
 
@@ -178,13 +179,18 @@ def test_retention_never_removes_the_newest(whole, tmp_path):
 
 
 def test_temporaries_of_killed_runs_are_removed(tmp_path):
-    dead = tmp_path / ".snapshot_iter_4.4194304-0123abcd.tmp"
-    alive = tmp_path / ".snapshot_iter_4.1-0123abcd.tmp"
+    here, there = atomic._MACHINE, "0" * 8
+    dead = tmp_path / f".snapshot_iter_4.{here}-4194304-0123abcd.tmp"
+    alive = tmp_path / f".snapshot_iter_4.{here}-1-0123abcd.tmp"
+    unseen = tmp_path / f".snapshot_iter_4.{there}-4194304-0123abcd.tmp"
+    forgotten = tmp_path / f".snapshot_iter_2.{there}-{os.getpid()}-0123abcd.tmp"
     unrelated = tmp_path / ".mine.tmp"
-    for path in (dead, alive, unrelated):
+    for path in (dead, alive, unseen, forgotten, unrelated):
         path.touch()
+    os.utime(forgotten, (0, 1e9))
     small.trainer(tmp_path, (1, "iteration")).run()
-    assert (dead.exists(), alive.exists(), unrelated.exists()) == (False, True, True)
+    left = {path for path in tmp_path.iterdir() if path.suffix == ".tmp"}
+    assert left == {alive, unseen, unrelated}
 
 
 def test_a_run_on_another_backend_resumes_as_exactly(tmp_path):

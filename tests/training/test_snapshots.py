@@ -19,6 +19,7 @@ from core.errors import CheckpointError, RemovedArgument
 from core.serializers import load_npz, save_hdf5, save_npz
 from core.training import extensions
 from core.training.extensions import snapshot_writers as writers
+from plugins.serializers.atomic import _MACHINE
 
 WRITERS = [
     writers.SimpleWriter,
@@ -236,7 +237,7 @@ def test_a_directory_of_their_own(tmp_path, whole):
     name = "snapshots/at_{.updater.iteration}"
     small.trainer(tmp_path, (4, "iteration"), filename=name, n_retains=2).run()
     assert names(tmp_path / "snapshots") == ["at_3", "at_4"]
-    (tmp_path / "snapshots" / ".at_5.4194304-0123abcd.tmp").touch()
+    (tmp_path / "snapshots" / f".at_5.{_MACHINE}-4194304-0123abcd.tmp").touch()
     trainer = small.trainer(tmp_path, filename=name, autoload=True, n_retains=1)
     trainer.run()
     assert small.state(trainer) == whole and names(tmp_path / "snapshots") == ["at_14"]
