@@ -434,3 +434,18 @@ def test_a_layer_of_one_rank_goes_by_its_own_name(link):
     with pytest.raises(TypeError, match="ndim"):
         link(1, 2, 3, ndim=2)
     assert pickle.loads(pickle.dumps(link(1, 2, 3))).ksize == link(1, 2, 3).ksize
+
+
+def test_the_weights_of_inception_are_drawn_in_chainers_order():
+    shapes = {"proj3": (2, 5), "conv3": (3, 2, 3, 3), "proj33": (2, 5), "conv33a": (4, 2, 3, 3)}
+    shapes |= {"conv33b": (4, 4, 3, 3), "conv1": (6, 5), "poolp": (1, 5)}
+    state = np.random.get_state()
+    try:
+        np.random.seed(0)
+        layer = L.InceptionBN(5, 6, 2, 3, 2, 4, "max", 1, conv_init=core.initializers.Normal(1))
+        np.random.seed(0)
+        for name, shape in shapes.items():
+            drawn_there = np.random.standard_normal(shape).astype("f")
+            np.testing.assert_array_equal(layer[name].W.array.reshape(shape), drawn_there)
+    finally:
+        np.random.set_state(state)

@@ -78,13 +78,13 @@ class InceptionBN(Chain):
         self.pooltype, self.stride = pooltype, stride
         self._made_with: dict[str, Any] = {"nobias": True, "initialW": conv_init}
         self._dtype = dtype
-        if out1 > 0:
-            self._add("conv1", in_channels, out1, 1)
         self._add("proj3", in_channels, proj3, 1)
         self._add("conv3", proj3, out3, 3, stride, 1)
         self._add("proj33", in_channels, proj33, 1)
         self._add("conv33a", proj33, out33, 3, 1, 1)
         self._add("conv33b", out33, out33, 3, stride, 1)
+        if out1 > 0:  # not first: with one seed the weights are those of Chainer's
+            self._add("conv1", in_channels, out1, 1)
         if proj_pool is not None:
             self._add("poolp", in_channels, proj_pool, 1)
 
