@@ -45,7 +45,8 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         ready.append((source, total))
     for source, g in sums:
         ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
-    Variable._scaled |= loss_scale is not None
+    if loss_scale is not None:  # else nothing is written: what Python remembers of a class would go
+        Variable._scaled = True
     for source, total in ready:
         source._grad = total
         if Variable._scaled and not source.is_function:
