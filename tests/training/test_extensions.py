@@ -5,10 +5,13 @@ import io
 import json
 import os
 import sys
+import tempfile
 
 import numpy as np
 import pytest
 import small
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small import run
 
 import core
@@ -217,6 +220,31 @@ def test_plot_report_draws_what_was_observed(tmp_path):
     assert ("matplotlib.pyplot" in sys.modules) == pyplot  # whose state is the user's
     run(tmp_path, extensions.PlotReport("main/loss", file_name="old.svg"))
     assert "<svg" in (tmp_path / "old.svg").read_text()
+
+
+@given(st.integers(1, 28), st.integers(1, 90))
+@settings(max_examples=5, deadline=None)
+def test_plot_report_tells_many_curves_apart_and_leaves_them_room(n, letters):
+    names, seen = [f"{i:0{letters}}" for i in range(n)], []
+
+    def look(figure, axes, summary):
+        figure.draw_without_rendering()
+        (legend,) = figure.legends or [axes.get_legend()]
+        sizes = [box.get_window_extent().height / figure.bbox.height for box in (axes, legend)]
+        tall = axes.get_window_extent().height / figure.dpi
+        seen.append((tall, sizes, {(x.get_color(), x.get_linestyle()) for x in axes.lines}))
+
+    plot = extensions.PlotReport(names, trigger=(1, "iteration"), postprocess=look)
+    with tempfile.TemporaryDirectory() as out:
+        trainer = training.Trainer(small.updater(), (1, "iteration"), out)
+        for name in names:
+            trainer.extend(
+                extensions.observe_value(name, lambda trainer: 1.0), trigger=(1, "iteration")
+            )
+        trainer.extend(plot)
+        trainer.run()
+    ((tall, sizes, looks),) = seen
+    assert len(looks) == n and tall > 2.5 and sum(sizes) <= 1 + sizes[1] * (n <= 7)
 
 
 def test_plot_report_bears_what_is_not_finite(tmp_path):

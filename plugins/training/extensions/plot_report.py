@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import cycle
+from itertools import cycle, product
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ from plugins.training.extensions.report_file import ReportFile
 if TYPE_CHECKING:
     from core.training import Loop
 
+_STYLES = ("-", "--", ":", "-.")  # where there are more curves than colours
+_LETTERS, _SAMPLE = 80, 7  # the width of a legend, and of a line in it
+
 
 class PlotReport(Extension):
     """Plot the means of the values `y_keys` over the iterations (or epochs), in an image file.
@@ -38,8 +42,9 @@ class PlotReport(Extension):
     Whenever `trigger` fires, the means since the last time become a point of each curve, and the
     file `filename` in the trainer's directory (its ending says the format) is replaced. `x_key` is
     'iteration' or 'epoch'. `marker` is Matplotlib's, for single points; `grid` shows lines behind
-    the curves. Of several ranks that train together the means are taken over all, and the first
-    one draws. `postprocess(figure, axes, summary)` may change the picture before it is saved.
+    the curves. Where these are more than seven, others are dashed, and all are named below. Of
+    several ranks that train together the means are taken over all, and the first one draws.
+    `postprocess(figure, axes, summary)` may change the picture before it is saved.
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
     """
 
@@ -101,16 +106,22 @@ class PlotReport(Extension):
             self._draw(Path(trainer.out) / self._filename, summary)
 
     def _draw(self, path: Path, summary: DictSummary) -> None:
-        figure = empty_figure()
+        shown = [(key, points) for key, points in self._points.items() if points]
+        columns, rows = _below([key for key, _ in shown])
+        figure = empty_figure((6.4, 4.0 + 0.2 * rows))
         axes = figure.add_subplot()
         dress(axes, self._grid)
-        shown = [(key, points) for key, points in self._points.items() if points]
-        for (key, points), colour in zip(shown, cycle(COLOURS), strict=False):
+        looks = cycle(product(_STYLES, COLOURS))
+        for (key, points), (style, colour) in zip(shown, looks, strict=False):
             x, y = zip(*points, strict=True)
             finite = [value if math.isfinite(value) else math.nan for value in y]
             marker = self._marker if len(x) <= MOST_MARKERS else None
-            axes.plot(x, finite, color=colour, marker=marker, markersize=4.5, lw=1.8, label=key)
+            look = {"color": colour, "ls": style, "lw": 1.8, "marker": marker, "markersize": 4.5}
+            axes.plot(x, finite, label=key, **look)
         _label(axes, self._x_key, [key for key, _ in shown])
+        box = {"facecolor": "white", "edgecolor": "none", "framealpha": 0.8}
+        place = {"loc": "outside lower left", "ncols": columns} if rows else {}
+        (figure if rows else axes).legend(labelcolor=INK, fontsize=9, **box, **place)
         if self._postprocess is not None:
             self._postprocess(figure, axes, summary)
         self._file.write(path, picture_of(figure, path))
@@ -135,4 +146,9 @@ def _label(axes: Any, x_key: str, keys: list[str]) -> None:
     endings = {key.rpartition("/")[2] for key in keys}
     if len(endings) == 1:  # main/loss and validation/main/loss: both are losses
         axes.set_ylabel(endings.pop(), color=INK)
-    axes.legend(frameon=False, labelcolor=INK, fontsize=9)
+
+
+def _below(keys: list[str]) -> tuple[int, int]:
+    """How many columns and rows a legend below the axes has, for more curves than colours."""
+    columns = max(1, _LETTERS // (_SAMPLE + max(map(len, keys))))
+    return columns, ceil(len(keys) / columns) if len(keys) > len(COLOURS) else 0
