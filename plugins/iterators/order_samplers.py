@@ -37,6 +37,12 @@ class ShuffleOrderSampler(OrderSampler):
     """
 
     def __init__(self, random_state: Any = None) -> None:
+        if random_state is not None and not hasattr(random_state, "permutation"):
+            raise TypeError(
+                "ShuffleOrderSampler: expected random_state to be a numpy.random.RandomState or "
+                f"Generator, got {random_state!r:.60}. Of a seed, numpy.random.default_rng(seed) "
+                "makes one."
+            )
         self._random = random_state
 
     def __call__(self, current_order: Any, current_position: int) -> Any:

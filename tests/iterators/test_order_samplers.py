@@ -1,6 +1,7 @@
 """A sampler with random numbers of its own: what it draws is saved and loaded with the iterator."""
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -61,6 +62,12 @@ def test_a_damaged_state_is_refused():
 
     with pytest.raises(CheckpointError, match="ShuffleOrderSampler: the saved state"):
         sampler.serialize(Damaged())
+
+
+@pytest.mark.parametrize("given", [0, random.Random(0)])
+def test_what_is_no_generator_is_refused(given):
+    with pytest.raises(TypeError, match="random_state to be .* or Generator, got .*default_rng"):
+        iterators.ShuffleOrderSampler(given)
 
 
 def test_samplers_of_ones_own_may_have_a_state(tmp_path):
