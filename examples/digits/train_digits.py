@@ -109,8 +109,8 @@ def main() -> int:
     try:
         core.use(arguments.backend)
         trainer = make_trainer(arguments)
-    except (CoreError, OSError, ValueError) as error:
-        return fail(error)  # a backend that cannot run here, a file that is not there: it says why
+    except (CoreError, ImportError, OSError, ValueError) as error:
+        return fail(error)  # a backend or library that is not here, a missing file: it says why
     trainer.run()
     if trainer.communicator is not None and trainer.communicator.rank:
         return 0  # the first rank tells

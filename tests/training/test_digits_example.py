@@ -91,6 +91,15 @@ def test_bad_arguments_are_told_in_one_line(tmp_path, arguments, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_without_mpi4py_several_processes_are_refused_in_one_line(tmp_path):
+    run = f"import sys, runpy; sys.modules['mpi4py'] = None; runpy.run_path({str(EXAMPLE)!r}, "
+    options = ["--communicator", "mpi", "--out", str(tmp_path)]
+    lacking = [sys.executable, "-c", run + "run_name='__main__')", *options]
+    done = subprocess.run(lacking, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 1 and "pip install 'plugrad[mpi]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_unknown_options_show_the_known_ones(tmp_path):
     for arguments, message in (
         (["--epcoh", "3"], "unrecognized arguments: --epcoh 3"),
