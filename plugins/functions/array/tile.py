@@ -51,7 +51,6 @@ def tile(x: Array, reps: int | Sequence[int]) -> Variable:
         The dtype of `x`.
 
     Raises:
-        InvalidType: `x` is not floating.
         ValueError: A number is negative.
 
     >>> import core.functions as F, numpy as np
