@@ -114,6 +114,8 @@ CALLS = {
     "largest of truth values": lambda x, i: np.max(x > 0, axis=1),
     "integers rounded": lambda x, i: np.floor(i) + np.trunc(i) + np.round(i),
     "truth values chosen": lambda x, i: np.where(x > 0, i > 1, x < 0),
+    "nothing backwards": lambda x, i: x[:, -4::-1].sum(1) + x[:, 2:0:-1].sum(1),
+    "an ellipsis of no axes between": lambda x, i: x[:, None][:, np.array([0, 0]), ..., 1],
     "a list assigned": _assigned(1, [1, 2, 3]),
     "rolled twice along an axis": lambda x, i: np.roll(x, (1, 1), 1),
     "NumPy's names": lambda x, i: np.subtract(np.multiply(x, x), np.square(np.negative(i))),

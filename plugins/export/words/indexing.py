@@ -42,6 +42,7 @@ def getitem(g: Graph, e: Equation) -> list[str]:
     if any([_is_cut(n, part) for n, part in zip(x.shape, along, strict=True)]):
         why = "its slice ends where the batch does, not where it says; give more, or batch=None"
         raise g.refuse(e, why)
+    along = [_empty(n, part) for n, part in zip(x.shape, along, strict=True)]
     name = _sliced(g, name, along)
     places = _arrays(along)
     if not places:
@@ -50,7 +51,7 @@ def getitem(g: Graph, e: Equation) -> list[str]:
         axis = next(i for i, part in enumerate(along) if isinstance(part, (Value, list)))
         found = g.gather(name, _index(g, places[0]), axis)
         return [g.reshape(found, e.outputs[0].shape)]
-    return [g.reshape(_gathered(g, e, name, parts, along), e.outputs[0].shape)]
+    return [g.reshape(_gathered(g, e, name, along), e.outputs[0].shape)]
 
 
 def _is_cut(n: Any, part: Any) -> bool:
@@ -59,6 +60,12 @@ def _is_cut(n: Any, part: Any) -> bool:
         return False
     ends = [end for end in (part.start, part.stop) if type(end) is int]
     return any([not -n <= end <= n for end in ends])
+
+
+def _empty(n: Any, part: Any) -> Any:
+    """A slice that takes nothing in one form: backwards from before the first, Slice takes it."""
+    known = isinstance(part, slice) and not isinstance(n, Dim)
+    return slice(0, 0) if known and not range(n)[part] else part
 
 
 def _is_mask(part: Any) -> bool:
@@ -94,7 +101,7 @@ def _sliced(g: Graph, name: str, along: list[Any]) -> str:
     return g.add("Slice", name, *[g.integers(each) for each in (starts, stops, axes, steps)])
 
 
-def _gathered(g: Graph, e: Equation, name: str, parts: list[Any], along: list[Any]) -> str:
+def _gathered(g: Graph, e: Equation, name: str, along: list[Any]) -> str:
     """What several indexes take: their axes come first, and go where NumPy has them."""
     chosen = [i for i, part in enumerate(along) if isinstance(part, (Value, list, int))]
     rest = [i for i in range(len(along)) if i not in chosen]
@@ -107,7 +114,8 @@ def _gathered(g: Graph, e: Equation, name: str, parts: list[Any], along: list[An
         each = g.number(along[i], "int64") if isinstance(along[i], int) else _index(g, along[i])
         indexes.append(g.add("Unsqueeze", g.expand(each, shape), last))
     found = g.add("GatherND", name, g.add("Concat", *indexes, axis=-1))
-    at = [i for i, part in enumerate(parts) if isinstance(part, (Value, list, int))]
+    given = e.args[1]  # in which an ellipsis stands between, also where it is of no axes
+    at = [i for i, part in enumerate(given) if isinstance(part, (Value, list, int))]
     together = at == list(range(at[0], at[-1] + 1))
     before = chosen[0] if together else 0
     n, k = len(shape), len(rest)
