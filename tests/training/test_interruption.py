@@ -108,7 +108,8 @@ def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number)
     assert told == (
         f"{number.name}: training stopped after iteration 6. Saved: {file}. To go on from there, "
         f"call core.serializers.load_npz({file!r}, trainer) before training begins, or pass "
-        "autoload=True to extensions.snapshot and start the program again.\n"
+        "autoload=True to extensions.snapshot, or resume=True to training.fit, and start the "
+        "program again.\n"
     )
     assert [path.name for path in tmp_path.glob("*snapshot*")] == ["snapshot_iter_6"]
     resumed = small.trainer(tmp_path / "resumed", snapshots=NEVER)

@@ -345,7 +345,8 @@ class Snapshot(Extension):
         return (
             f"{saved} To go on from there, call core.serializers.{load.__name__}("
             f"{str(self._newest)!r}, {type(trainer).__name__.lower()}) before training begins, or "
-            "pass autoload=True to extensions.snapshot and start the program again."
+            "pass autoload=True to extensions.snapshot, or resume=True to training.fit, and start "
+            "the program again."
         )
 
     def serialize(self, serializer: AbstractSerializer) -> None:
