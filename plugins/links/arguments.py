@@ -75,8 +75,12 @@ def running(link: core.Link, *names: str) -> Iterator[list[Any]]:
     """Running statistics of a link, for a function that moves them; the link has them afterwards.
 
     Arrays move in place; those that cannot be changed are given as Variables, which take others.
+    What `F.forget` computes again has moved them before, and moves copies.
     """
     arrays = [getattr(link, name) for name in names]
+    if core.config.in_recomputing:
+        yield [core.backend.of(array).copy(array) for array in arrays]
+        return
     if core.backend.of(*arrays).mutable:
         yield arrays
         return

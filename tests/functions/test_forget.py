@@ -235,6 +235,33 @@ def test_the_class_gives_tuples():
         assert F.Forget(F.exp).apply(xs[:1])[0].creator is None
 
 
+@pytest.mark.parametrize("finetune", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: L.BatchNormalization(4),
+        lambda: L.BatchRenormalization(4),
+        lambda: L.DecorrelatedBatchNormalization(4, groups=2),
+    ],
+)
+def test_running_statistics_move_once(make, finetune):
+    """Whether or not the function is computed again, for gradients of either order."""
+    left = []
+    for around in (lambda f, x: f(x), F.forget):
+        link = make()
+        options = {"finetune": finetune} if hasattr(link, "start_finetuning") else {}
+        for i in range(1, 3):
+            x = Variable(np.sin(np.arange(20.0).reshape(5, 4) * i).astype("f"))
+            y = around(lambda x, link=link, options=options: F.tanh(link(x, **options)), x)
+            (gx,) = core.grad([F.sum(y * y)], [x], enable_double_backprop=True)
+            F.sum(gx * gx).backward()
+        left.append({name: getattr(link, name) for name in link._persistent})
+    once, again = left
+    for name, value in once.items():
+        np.testing.assert_array_equal(value, again[name])
+    assert core.config.in_recomputing is False
+
+
 @pytest.mark.filterwarnings("ignore:core.capture. step is not replayed")
 @pytest.mark.parametrize("inner", [lambda a: F.dropout(a * a, 0.5), lambda a: F.relu(a * a)])
 def test_captured_steps_draw_for_gradients_what_the_values_have(inner):

@@ -30,7 +30,11 @@ class _Replay:
         now, recorded = random_state(), current().random.recorded
         set_random_state(self.state)
         try:
-            with using_config("enable_backprop", True), using_config("train", self.train):
+            with (
+                using_config("enable_backprop", True),
+                using_config("train", self.train),
+                using_config("in_recomputing", True),
+            ):
                 outputs = _as_tuple(self.func(*xs))
         finally:
             set_random_state(now)
@@ -135,8 +139,9 @@ def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
 
     Only the arguments are kept. When gradients are asked for, of any order, `func` runs once more
     on them, with the same random numbers and the same `core.config.train`, so it must compute the
-    same whenever it is called. Parameters that it reads, as links do, get their gradients; what it
-    changes besides (running statistics) is changed with every run.
+    same whenever it is called. Parameters that it reads, as links do, get their gradients. Running
+    statistics of links move in the first run alone; what else is to be changed once asks
+    `core.config.in_recomputing`, which is True in the others.
 
     Args:
         func: Takes Variables and returns a Variable or a tuple of them.

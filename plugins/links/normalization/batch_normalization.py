@@ -135,7 +135,7 @@ class BatchNormalization(Link):
             )
         count = self.N + finetune
         y = self._normalized(x, gamma, beta, 1 - 1 / count if finetune else self.decay)
-        self.N = count
+        self.N = self.N if config.in_recomputing else count
         return y
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:

@@ -77,7 +77,7 @@ class DecorrelatedBatchNormalization(Link):
             return F.fixed_decorrelated_batch_normalization(
                 x, self.avg_mean, self.avg_projection, self.groups
             )
-        if finetune:
+        if finetune and not config.in_recomputing:
             self.N += 1
         with arguments.running(self, "avg_mean", "avg_projection") as (mean, projection):
             return F.decorrelated_batch_normalization(
