@@ -73,11 +73,11 @@ class Device:
 
     def send(self, array: Any) -> Any:
         """The array (of any backend, or a Variable's) on this device, copied if it is elsewhere."""
-        array = unwrapped(array)
-        source = BACKENDS[type(array)]
+        source = BACKENDS[type(array := unwrapped(array))]
         if source is self.backend:
             return source.to_device(array, self)
-        return self.backend.asarray(source.to_host(array), device=self)
+        made = self.backend.asarray(host := source.to_host(array), device=self)
+        return self.backend.copy(made) if made is host else made  # which may be the source's memory
 
     def use(self) -> None:
         """Make this the device of new arrays, as `core.use` does."""

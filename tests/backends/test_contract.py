@@ -116,6 +116,23 @@ def test_no_two_gradients_share_memory(name):
     assert np.array_equal(home.to_host(y.grad), before)
 
 
+MOVES = {
+    "to_device": lambda x, place: core.Variable(x).to_device(place).array,
+    "send": lambda x, place: core.get_device(place).send(x),
+    "copy": lambda x, place: F.copy(core.Variable(x), place).array,
+}
+
+
+@pytest.mark.parametrize("way", MOVES)
+@pytest.mark.parametrize("places", [("strict", "numpy"), ("numpy", "strict")])
+def test_what_is_moved_shares_no_memory_with_where_it_was(places, way):
+    here, there = places
+    x = core.backend.get(here).asarray(np.zeros(3))
+    moved = MOVES[way](x, there)
+    moved[...] = 9.0
+    assert core.backend.to_host(x).tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("workload", ["chain-backward"])
 def test_benchmarks_run_on_any_backend(workload):
     w = WORKLOADS[workload]
