@@ -37,8 +37,8 @@ def using_threads(number: int) -> Iterator[None]:
     """Divide work among `number` threads within a `with` block, or in a decorated function.
 
     That is `using_config("num_threads", number)`, which matrix products, compiled loops and loaders
-    made in the block go by, and a limit to the library's own threads (NumPy's BLAS, as in
-    `numpy.linalg`): one for the whole process, in which the lowest that is open holds.
+    made in the block go by, and a limit to the own threads of the libraries in use. That of NumPy's
+    BLAS, as in `numpy.linalg`, is one for the whole process, in which the lowest that is open holds.
     Results repeat to the bit for a number of threads.
 
     Raises ValueError for a number that is no whole one of at least 1.
@@ -50,8 +50,16 @@ def using_threads(number: int) -> Iterator[None]:
     """
     if number is None:
         raise ValueError("using_threads: expected a whole number of at least 1, got None.")
-    with using_config("num_threads", number), known.host().limited_threads(number):
+    with using_config("num_threads", number), _limits(number):
         yield
+
+
+def _limits(number: int) -> ExitStack:
+    """Limits to the own threads of all libraries in use, until they are closed."""
+    with ExitStack() as entered:
+        for backend in known.in_use():
+            entered.enter_context(backend.limited_threads(number))
+        return entered.pop_all()
 
 
 _whole_process = ExitStack()
@@ -61,4 +69,4 @@ def set_threads(number: int) -> None:
     """Divide work among `number` threads from now on, in the whole process."""
     global_config.num_threads = number
     _whole_process.close()
-    _whole_process.enter_context(known.host().limited_threads(number))
+    _whole_process.enter_context(_limits(number))

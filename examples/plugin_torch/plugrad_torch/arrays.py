@@ -140,7 +140,7 @@ class Tensors(TorchBackend):
             torch.cuda.empty_cache()
 
     def limited_threads(self, number: int) -> AbstractContextManager[Any]:
-        """PyTorch's own threads, in the whole process."""
+        """PyTorch's own threads, for what this thread computes."""
         return devices.limited_threads(number)
 
     # -- captured steps ------------------------------------------------------------------------

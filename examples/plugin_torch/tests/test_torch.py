@@ -156,6 +156,19 @@ def test_each_draw_has_its_own_key_whoever_draws_beside_it():
         core.backend.set_random_state(before)
 
 
+def test_threads_are_limited_for_a_block():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with core.using_threads(2):
+            with core.using_threads(1):
+                assert torch.get_num_threads() == 1
+            assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_damaged_random_state_changes_nothing():
     before = core.backend.random_state()
     for wrong in ("not base64!", "AAAA", 3):
