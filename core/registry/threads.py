@@ -38,7 +38,7 @@ def using_threads(number: int) -> Iterator[None]:
 
     That is `using_config("num_threads", number)`, which matrix products, compiled loops and loaders
     made in the block go by, and a limit to the own threads of the libraries in use. That of NumPy's
-    BLAS, as in `numpy.linalg`, is one for the whole process, in which the lowest that is open holds.
+    BLAS, as in `numpy.linalg`, is one for the whole process: the lowest that is open holds.
     Results repeat to the bit for a number of threads.
 
     Raises ValueError for a number that is no whole one of at least 1.
