@@ -306,7 +306,8 @@ def test_a_notebook_gets_a_table_that_grows_and_a_bar_that_moves(tmp_path, shown
     assert one.count("<tr>") == 2 and two.count("<tr>") == 3 and "main/loss</th>" in two
     del shown[:]
     notebook_run(tmp_path, extensions.ProgressBar(update_interval=1))
-    assert [kind for kind, *_ in shown] == ["display"] and "100%|█" in shown[-1][2]
+    kinds = [kind for kind, *_ in shown]  # on a busy machine it is drawn in between as well
+    assert kinds == ["display", *["update"] * (len(kinds) - 1)] and "100%|█" in shown[-1][2]
     assert capsys.readouterr().out == ""
 
 
