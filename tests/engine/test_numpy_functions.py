@@ -99,7 +99,7 @@ def test_what_is_missing_is_refused_by_name(call):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda v: np.std(v, ddof=1),
+        lambda v: np.std(v, where=A > 0.5),
         lambda v: np.max(v, initial=5),
         lambda v: np.sum(v, where=A > 0.5),
         lambda v: np.reshape(v, (4, 3), order="F"),

@@ -220,6 +220,10 @@ MIXED = (
         "All products of matrices take the wider dtype, as matmul does.",
     ),
     ("r2_score?*", "What is compared has one dtype."),
+    (
+        "batch_normalization?0?float16 batch_renormalization?0?float16",
+        "16-bit examples are normalized in float32, by parameters of either dtype.",
+    ),
 )
 """Functions that take other mixed dtypes than Chainer 3.0.0, and why."""
 
