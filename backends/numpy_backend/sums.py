@@ -22,9 +22,7 @@ from backends.numpy_backend.kernels.compiler import ROWS
 
 def _native(dtype: Any) -> Any:
     """A dtype in the machine's order of bytes, the only one in which NumPy may be asked for it."""
-    if dtype is None or np.dtype(dtype).isnative:
-        return dtype
-    return np.dtype(dtype).newbyteorder("=")
+    return None if dtype is None else np.dtype(dtype).newbyteorder("=")
 
 
 def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -55,7 +53,7 @@ running = {name: _accumulating(name) for name in _NAMES if hasattr(np, name)}
 
 
 def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """`numpy.sum`; large ones over all axes but that of channels are divided among threads."""
+    """`numpy.sum`, of many rows in parts; large ones over all axes but channels in threads."""
     if isinstance(a, np.ndarray):
         if type(axis) is tuple and dtype is None and not options and compiler.available():
             found = channels.total(a, axis)
@@ -68,7 +66,7 @@ def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """`numpy.mean`."""
+    """`numpy.mean`, of many rows in parts."""
     if isinstance(a, np.ndarray):
         axes = _long(a, axis, dtype, options)
         if axes is not None:
@@ -82,8 +80,8 @@ def _long(a: Any, axis: Any, dtype: Any, options: Any) -> tuple[int, ...] | None
     one = type(axis) is int and -a.ndim <= axis < a.ndim
     if (a.shape[axis] if one else a.size) <= ROWS:
         return None
-    if a.dtype not in compiler.FLOATS or dtype not in (None, a.dtype):
-        return None
+    if a.dtype not in compiler.FLOATS or (dtype is not None and dtype != a.dtype):
+        return None  # not by `in`: to NumPy, None equals float64
     if not options.keys() <= {"keepdims"}:
         return None
     axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)

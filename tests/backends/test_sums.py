@@ -59,6 +59,23 @@ def test_up_to_so_many_rows_have_numpys_bits(rows: int, columns: int, name: str)
         assert ours(a, axis).tobytes() == numpys(a, axis).tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float64", np.float64, np.dtype("float64")])
+@pytest.mark.parametrize("function", [sums.total, sums.mean])
+def test_another_dtype_is_that_of_the_result(function: Any, dtype: Any) -> None:
+    assert function(np.ones((2 * ROWS, 3), "f"), 0, dtype=dtype).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [*EPS])
+@pytest.mark.parametrize("rows", [ROWS, ROWS + 1, 3 * ROWS + 5])
+def test_gradients_of_biases_have_the_bits_of_the_sum(rows: int, dtype: str) -> None:
+    numbers = np.random.RandomState(rows)
+    b, W = core.Variable(np.zeros(64, dtype)), core.Variable(np.ones((64, 8), dtype))
+    y = F.linear(numbers.standard_normal((rows, 8)).astype(dtype), W, b)
+    y.grad = numbers.standard_normal(y.shape).astype(dtype)
+    y.backward()
+    assert b.grad.tobytes() == sums.total(y.grad, 0).tobytes()
+
+
 @pytest.fixture
 def many() -> np.ndarray[Any, Any]:
     return (100 + np.random.RandomState(0).standard_normal((500_000, 3))).astype("f")
