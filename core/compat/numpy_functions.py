@@ -137,7 +137,8 @@ def from_array_function(
 def as_numpy(x: Any, dtype: Any, copy: bool | None) -> Any:
     """What `numpy.asarray(x)` gives of a Variable: its elements on the host."""
     host = x.backend.to_host(x.array)
-    if copy is False and (host is not x.array or dtype not in (None, host.dtype)):
+    other = dtype is not None and dtype != host.dtype
+    if copy is False and (host is not x.array or other):
         raise ValueError(
             "numpy.asarray(Variable): elements of another device or dtype are a copy; leave "
             "copy=False out"
