@@ -173,7 +173,9 @@ def _divide(loop: Any, f: Any, q: Array, k: Array, v: Array, *args: Any) -> None
 
 def attention(f: Any, xp: Any, query: Any, key: Any, value: Any) -> Any:
     """The weighted means, lying in memory as the queries do; `log_total` is kept."""
-    if not _suit(query, key, value):
+    if not _suit(query, key, value) or key.shape[-2] != value.shape[-2]:
+        return NotImplemented
+    if query.shape[-1] != key.shape[-1]:
         return NotImplemented
     y = _like(query, value.shape[-1])
     f.log_total = np.empty((*query.shape[:-1], 1), query.dtype)

@@ -114,6 +114,8 @@ def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
     if not suits(x, calls=CALLS) or not _along_rows(f, x):
         return NotImplemented
+    if not gamma.shape == beta.shape == x.shape[x.ndim - len(f.axis) :]:
+        return NotImplemented
     rows = np.ascontiguousarray(x).reshape(-1, gamma.size)
     y, (mean, scale) = np.empty_like(rows), two(rows)
     eps = x.dtype.type(f.eps)
@@ -162,7 +164,7 @@ def _of_rows(f: Any, of_groups: Array, channels: int) -> Array:
 def group_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
     places = _places(x)
-    if places is None or not suits(x):
+    if places is None or not suits(x) or not gamma.shape == beta.shape == x.shape[1:2]:
         return NotImplemented
     examples, channels = x.shape[:2]
     rows = np.ascontiguousarray(x).reshape(-1, places)

@@ -159,7 +159,7 @@ def _blocks(array: Array) -> Array:
 
 def gru(f: Any, xp: Any, h: Array, x: Array, q: Array) -> Any:
     """The new state."""
-    if not suits(x, q) or h.dtype != x.dtype:
+    if not suits(x, q) or h.dtype != x.dtype or x.shape != (len(h), 3 * h.shape[1]):
         return NotImplemented
     x, q = _blocks(x), _blocks(q)
     gates, new = np.empty_like(x), np.empty_like(h, order="C")

@@ -221,6 +221,8 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     """The loss of scores (n, classes), each class counting as much as any other."""
     if x.ndim != 2 or f.class_weight is not None or not suits(x, calls=CALLS):
         return NotImplemented
+    if t.shape != x.shape[:1]:
+        return NotImplemented
     x, labels = np.ascontiguousarray(x), np.ascontiguousarray(t, np.intp)
     top, log_total, loss, w = np.empty((4, len(x)), x.dtype)
     outside = np.zeros(1, np.int32)
