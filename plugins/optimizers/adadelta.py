@@ -6,6 +6,7 @@ from typing import Any
 
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import average
 
 
 class AdaDeltaRule(UpdateRule):
@@ -20,9 +21,9 @@ class AdaDeltaRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, msg: Any, msdx: Any) -> None:
         """One step, in place."""
-        msg += (1 - self.rho) * (grad * grad - msg)
+        average(msg, self.rho, grad * grad)
         change = xp.sqrt((msdx + self.eps) / divisor(self, xp, msg + self.eps)) * grad
-        msdx += (1 - self.rho) * (change * change - msdx)
+        average(msdx, self.rho, change * change)
         param -= change
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
 from plugins.optimizers.hooks.norms import squared_norm
+from plugins.optimizers.moments import average
 
 
 class LAMBRule(UpdateRule):
@@ -30,8 +31,8 @@ class LAMBRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
-        m += (1 - self.beta1) * (grad - m)
-        v += (1 - self.beta2) * (grad * grad - v)
+        average(m, self.beta1, grad)
+        average(v, self.beta2, grad * grad)
         mean, square = m / (1 - self.beta1**self.t), v / (1 - self.beta2**self.t)
         direction = mean / divisor(self, xp, xp.sqrt(square) + self.eps)
         change = direction + self.weight_decay_rate * param

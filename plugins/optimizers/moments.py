@@ -7,6 +7,19 @@ from typing import Any, ClassVar
 from core.optimizer import UpdateRule
 
 
+def average(mean: Any, kept: float, value: Any) -> None:
+    """Bring a running mean on in place: to kept * mean + (1 - kept) * value.
+
+    The difference of the two rounds least where most is kept. Where little is, it has the rounding
+    of the mean that was, in which a value much smaller is lost, and a step divides by 0.
+    """
+    if kept < 0.5:
+        mean *= kept
+        mean += (1 - kept) * value
+    else:
+        mean += (1 - kept) * (value - mean)
+
+
 class MomentsRule(UpdateRule):
     """Base of rules with the moments `m`, of gradients, and `v`, of their squares."""
 
@@ -30,7 +43,7 @@ class MomentsRule(UpdateRule):
 
     def _average(self, grad: Any, m: Any, v: Any) -> None:
         m += (1 - self.beta1) * (grad - m)
-        v += (1 - self.beta2) * (grad * grad - v)
+        average(v, self.beta2, grad * grad)
 
     def _move(self, param: Any, change: Any) -> None:
         if self.weight_decay_rate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.optimizer import GradientMethod, UpdateRule
+from plugins.optimizers.moments import average
 
 
 class MSVAGRule(UpdateRule):
@@ -26,8 +27,8 @@ class MSVAGRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
-        m += (1 - self.beta) * (grad - m)
-        v += (1 - self.beta) * (grad * grad - v)
+        average(m, self.beta, grad)
+        average(v, self.beta, grad * grad)
         kept = self.beta**self.t
         mean = m / (1 - kept)
         change = self.lr * mean * self._trust(xp, mean, v / (1 - kept), kept)

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import average
 
 
 class RMSpropRule(UpdateRule):
@@ -22,7 +23,7 @@ class RMSpropRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, ms: Any) -> None:
         """One step, in place."""
-        ms += (1 - self.alpha) * (grad * grad - ms)
+        average(ms, self.alpha, grad * grad)
         size = xp.sqrt(ms + self.eps) if self.eps_inside_sqrt else xp.sqrt(ms) + self.eps
         param -= self.lr * grad / divisor(self, xp, size)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import average
 
 
 class RMSpropGravesRule(UpdateRule):
@@ -22,8 +23,8 @@ class RMSpropGravesRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, n: Any, g: Any, delta: Any) -> None:
         """One step, in place."""
-        n += (1 - self.alpha) * (grad * grad - n)
-        g += (1 - self.alpha) * (grad - g)
+        average(n, self.alpha, grad * grad)
+        average(g, self.alpha, grad)
         variance = xp.maximum(n - g * g, xp.zeros_like(n))  # rounding may make it negative
         delta *= self.momentum
         delta -= self.lr * grad / divisor(self, xp, xp.sqrt(variance + self.eps))

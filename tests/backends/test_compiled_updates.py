@@ -26,10 +26,15 @@ pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[
 NUMPY = core.backend.get("numpy")
 NAMES = sorted(key.rpartition(":")[2].removesuffix("Rule") for key in UPDATE_ALL)
 OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "Adam": [{"weight_decay_rate": 0.1, "eta": 0.5}],
-    "AdaBound": [{"alpha": 0.5, "final_lr": 0.01}],
+    "Adam": [{"weight_decay_rate": 0.1, "eta": 0.5}, {"beta2": 0.25}],
+    "AMSGrad": [{"beta2": 0.25}],
+    "AdaBound": [{"alpha": 0.5, "final_lr": 0.01}, {"beta2": 0.0}],
+    "AMSBound": [{"beta2": 0.25}],
+    "AdaDelta": [{"rho": 0.25}],
     "Lion": [{"weight_decay_rate": 0.1}],
-    "RMSprop": [{"eps_inside_sqrt": True}],
+    "RAdam": [{"beta2": 0.25}],
+    "RMSprop": [{"eps_inside_sqrt": True}, {"alpha": 0.25}],
+    "RMSpropGraves": [{"alpha": 0.25}],
 }
 CASES = [(name, options) for name in NAMES for options in [{}, *OPTIONS.get(name, [])]]
 SHAPES = [(), (3,), (0, 2), (7, 300), (5000,), (2, 3, 4)]

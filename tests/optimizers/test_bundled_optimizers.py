@@ -328,6 +328,27 @@ def test_elements_without_a_gradient_stay_where_they_are(name):
     assert stepped(optimizer, [0.5, -1.0], zeros).tolist() == [0.5, -1.0]
 
 
+SHARES = {  # of the squares of gradients that are kept
+    "Adam": ("beta2", adam),
+    "AdamW": ("beta2", adam),
+    "AdaDelta": ("rho", adadelta),
+    "RMSprop": ("alpha", rmsprop),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+@given(
+    kept=st.sampled_from([0.0, 1e-12, 1e-8, 1e-4, 0.25, 0.499, 0.5, 0.9]) | st.floats(0, 0.999),
+    gradients=st.lists(st.sampled_from([1e-4, -1e-3, 0.1, -1.0, 30.0, 1e4]), min_size=1),
+)
+@example(kept=0.0, gradients=[1e4, 0.1, -1.0, 30.0, 1e-4])
+def test_a_small_gradient_after_a_large_one_takes_no_large_step(name, kept, gradients):
+    share, loop = SHARES[name]
+    found = stepped(getattr(optimizers, name)(**{share: kept}), [0.5], [[g] for g in gradients])
+    path = list(loop(0.5, gradients, **{share: kept}))
+    np.testing.assert_allclose(found, path[-1:], rtol=0, atol=1e-4 * max(map(abs, path)))
+
+
 NAMES = core.registry.catalogue("optimizers").names()
 WITH_EPS = [name for name in NAMES if hasattr(getattr(optimizers, name), "eps")]
 

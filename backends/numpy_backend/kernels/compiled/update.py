@@ -38,7 +38,10 @@ State = Mapping[str, Any]
 
 
 def together(
-    loop: Compiled, names: Sequence[str], numbers: Callable[[Any], Iterable[float]]
+    loop: Compiled,
+    names: Sequence[str],
+    numbers: Callable[[Any], Iterable[float]],
+    kept: Callable[[Any], float] = lambda rule: 1.0,
 ) -> Callable[..., Any]:
     """A kernel for all parameters of a rule.
 
@@ -46,13 +49,14 @@ def together(
         loop: `loop(param, grad, *state, *numbers, start, stop)`.
         names: Those of the state.
         numbers: What the loop takes from a rule, for every element.
+        kept: The share of its means that a rule keeps. Below a half, formulas have another form.
     """
 
     def kernel(
         rule: Any, xp: Any, params: list[Array], grads: list[Array], states: list[State]
     ) -> list[int] | None:
         """Steps of all parameters that suit the loop; the positions of the others."""
-        if sum([param.size for param in params]) < compiler.SMALL:
+        if sum([param.size for param in params]) < compiler.SMALL or kept(rule) < 0.5:
             return list(range(len(params)))
         sets = [
             (param, grad, *[state[name] for name in names])
@@ -85,6 +89,8 @@ def together(
         def call(rule: Any, grads: list[Array]) -> Iterable[int]:
             """A step of all; or of none, if a gradient shares memory with what is written."""
             if small and rule.t < LOADED or not owners.isdisjoint(map(id, map(_owner, grads))):
+                return range(len(grads))
+            if kept(rule) < 0.5:
                 return range(len(grads))
             given = zip(flat, map(_flat, grads), strict=True)
             whole = [(param, grad, *state) for (param, *state), grad in given]
@@ -312,10 +318,14 @@ rmsprop = together(
     _rmsprop,
     ("ms",),
     lambda r: [1 - r.alpha, r.lr, *((r.eps, 0) if r.eps_inside_sqrt else (0, r.eps))],
+    lambda r: r.alpha,
 )
-adadelta = together(_adadelta, ("msg", "msdx"), lambda r: [1 - r.rho, r.eps])
+adadelta = together(_adadelta, ("msg", "msdx"), lambda r: [1 - r.rho, r.eps], lambda r: r.rho)
 rmsprop_graves = together(
-    _rmsprop_graves, ("n", "g", "delta"), lambda r: [1 - r.alpha, r.momentum, r.lr, r.eps]
+    _rmsprop_graves,
+    ("n", "g", "delta"),
+    lambda r: [1 - r.alpha, r.momentum, r.lr, r.eps],
+    lambda r: r.alpha,
 )
 
 
@@ -391,6 +401,10 @@ def _decay(r: Any) -> tuple[float, float]:
     return r.weight_decay_rate, r.eta
 
 
+def _kept(r: Any) -> float:
+    return r.beta2  # type: ignore[no-any-return]
+
+
 def _bounded(rule: Any) -> list[float]:
     return [*_averages(rule), rule.alpha_t, rule.eps, *rule.bounds, *_decay(rule)]
 
@@ -417,12 +431,13 @@ def _of_one_rate(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return of_one_rate
 
 
-adam = together(_adam, ("m", "v"), lambda r: [*_averages(r), r.alpha_t, r.eps, *_decay(r)])
+adam = together(_adam, ("m", "v"), lambda r: [*_averages(r), r.alpha_t, r.eps, *_decay(r)], _kept)
 amsgrad = together(
     _amsbound,
     ("m", "v", "vhat"),
     lambda r: [*_averages(r), r.alpha_t, r.eps, -inf, inf, *_decay(r)],
+    _kept,
 )
-adabound = _of_one_rate(together(_adabound, ("m", "v"), _bounded))
-amsbound = _of_one_rate(together(_amsbound, ("m", "v", "vhat"), _bounded))
-radam = together(_radam, ("m", "v"), lambda r: [*_averages(r), *r.rate, r.eps, *_decay(r)])
+adabound = _of_one_rate(together(_adabound, ("m", "v"), _bounded, _kept))
+amsbound = _of_one_rate(together(_amsbound, ("m", "v", "vhat"), _bounded, _kept))
+radam = together(_radam, ("m", "v"), lambda r: [*_averages(r), *r.rate, r.eps, *_decay(r)], _kept)
