@@ -28,13 +28,19 @@ def test_reductions_are_numpys(name, axis, keepdims):
     same(getattr(F, name)(X, axis=axis, keepdims=keepdims), plain(X, numpys, keepdims=keepdims))
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, 2, (1, 2)])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (1, 2), (0, 2), (2, 0), (-1, 1), (1, 2, 0)])
 def test_weighted_means_are_numpys(axis):
     axes = range(3) if axis is None else (axis,) if isinstance(axis, int) else axis
     w = np.random.default_rng(1).uniform(0.5, 2, size=[X.shape[a] for a in axes])
     expected = np.average(X, axis, w)
     same(F.average(X, axis, w), expected)
     check_backward(lambda x, w: F.average(x, axis, w), (X, w), np.ones(expected.shape))
+
+
+@pytest.mark.parametrize("axis", [None, 1, (0, 2), (1, 1), (0, 3)])
+def test_weights_along_other_axes_than_the_mean_are_refused(axis):
+    with pytest.raises(InvalidType, match=r"mean \(Forward\)"):
+        F.mean(np.ones((2, 3, 3), "f"), axis, np.ones((3, 3), "f"))
 
 
 def test_weights_may_have_the_whole_shape():

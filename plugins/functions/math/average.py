@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.typing import Array, Axes, Axis
 from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.cast import cast, halves_widened
-from plugins.functions.axes import count_along, kept_shape
-from plugins.functions.math.alongside import alongside
+from plugins.functions.axes import axes_of, axes_within, count_along, kept_shape
 from plugins.functions.math.sum import sum
 
 
@@ -48,15 +48,15 @@ def mean(
         x: Floating, of any shape. Floats of 16 bits are summed in float32.
         axis: None for all axes, an int, or several.
         weights: None, or an array of the dtype of `x`, and of its shape or the shape of its axes
-            `axis`.
+            `axis`, in their order.
         keepdims: Whether the axes stay, with length 1.
 
     Returns:
         The dtype of `x`.
 
     Raises:
-        InvalidType: `x` has no such axis, or has no element along it; `weights` do not fit.
-        ValueError: An axis comes twice.
+        InvalidType: `x` has no such axis, or has no element along it; an axis comes twice;
+            `weights` do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> x = np.array([[1, 2], [3, 4]], "f")
@@ -77,9 +77,19 @@ def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variab
     if weights.dtype == x.dtype and (widened := halves_widened(x, weights)) is not None:
         return cast(_mean(widened[0], axis, widened[1], keepdims), x.dtype)
     if weights.shape != x.shape:
-        first = 0 if axis is None else axis if isinstance(axis, int) else axis[0]
-        weights = broadcast_to(alongside("mean", x, weights, first, "weights"), x.shape)
+        weights = broadcast_to(_along(x, axis, weights), x.shape)
     return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
+
+
+def _along(x: Variable, axis: Axes, weights: Variable) -> Variable:
+    """Weights of the shape of axes, made to broadcast with `x`: their axes are these, in order."""
+    if axis is not None:
+        axes_within("mean", axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
+    if weights.shape != (shape := tuple([x.shape[a] for a in axes])):
+        raise InvalidType(f"weights.shape == {shape}", f"{weights.shape}", operation="mean")
+    ordered = weights.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+    return ordered.reshape([n if i in axes else 1 for i, n in enumerate(x.shape)])
 
 
 @removed()
@@ -92,15 +102,15 @@ def average(
         x: Floating, of any shape. Floats of 16 bits are summed in float32.
         axis: None for all axes, an int, or several.
         weights: None, or an array of the dtype of `x`, and of its shape or the shape of its axes
-            `axis`.
+            `axis`, in their order.
         keepdims: Whether the axes stay, with length 1.
 
     Returns:
         The dtype of `x`.
 
     Raises:
-        InvalidType: `x` has no such axis, or has no element along it; `weights` do not fit.
-        ValueError: An axis comes twice.
+        InvalidType: `x` has no such axis, or has no element along it; an axis comes twice;
+            `weights` do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.average(np.array([1, 4], "f"), weights=np.array([2, 1], "f"))
