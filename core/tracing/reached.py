@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
 from collections import deque
+from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -167,7 +169,8 @@ class Reached:
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
             self._name(name, cell, "cell_contents")
-        for name in sorted(used | (texts if "globals" in used else set())):
+        named = set(_globals_in(function.__code__))
+        for name in sorted(named | (texts if "globals" in used else set())):
             if name in scope and (id(scope), name) not in self._seen:
                 self._seen.add((id(scope), name))
                 if isinstance(scope[name], ModuleType):
@@ -271,6 +274,19 @@ def _common(of: type, name: str) -> Any:
         if name in each.__dict__:
             return each.__dict__[name]
     return _NOTHING
+
+
+def _globals_in(code: CodeType) -> Iterator[str]:
+    """The names of globals in a function, and in those within it: not what attributes are called.
+
+    A global that an attribute shares its name with is none of the step's, and may change.
+    """
+    for each in dis.get_instructions(code):
+        if each.opcode in dis.hasname and not each.opname.endswith(("_ATTR", "_METHOD")):
+            yield each.argval
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _globals_in(part)
 
 
 def _texts(code: CodeType) -> set[str]:

@@ -301,3 +301,27 @@ def test_an_attribute_that_was_missing_is_missing_after_a_recording():
         captured(np.ones(4, "f"))
     assert seen == [False]
     assert type(held.last) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("x * held.rate", False),
+        ("x * held.rate()", False),
+        ("x * [held.rate() for _ in x][0]", False),
+        ("x * rate", True),
+        ("x * [rate for _ in x][0]", True),
+        ("x * held.rate() * rate", True),
+    ],
+)
+def test_a_global_that_shares_its_name_with_an_attribute_alone_may_change(text, reads):
+    class Held:
+        rate = 2.0 if "rate()" not in text else lambda self: 2.0
+
+    scope = {"held": Held(), "rate": 0.0}
+    exec(f"def step(x):\n    return {text}", scope)
+    step, captured = scope["step"], core.capture(scope["step"])
+    for i in range(12):
+        scope["rate"] = float(i + 1) if not reads or i > 5 else 1.0
+        assert captured(X).tobytes() == step(X).tobytes()
+    assert (", 1 recording" in captured.report()) is not reads
