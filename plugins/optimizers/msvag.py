@@ -37,10 +37,10 @@ class MSVAGRule(UpdateRule):
         param -= self.eta * change
 
     def _trust(self, xp: Any, mean: Any, square: Any, kept: float) -> Any:
-        """The factor of each element; 1 at the first step, which shows no variance."""
-        if self.t == 1:
-            return 1.0
+        """The factor of each element; 1 where no more than one gradient shows, so no variance."""
         rho = (1 - self.beta) * (1 + kept) / ((1 + self.beta) * (1 - kept))
+        if self.t == 1 or rho == 1:
+            return 1.0
         signal = mean * mean
         noise = xp.clip(square - signal, 0, None) * (rho / (1 - rho))
         total = signal + noise
@@ -58,7 +58,7 @@ class MSVAG(GradientMethod):
         \theta &\leftarrow \theta - \eta \left(\alpha
             \frac{\hat m^2}{\hat m^2 + \rho s} \hat m + \lambda \theta\right)
 
-    At the first step the variance is unknown, and the fraction is 1.
+    At the first step, and with :math:`\beta = 0`, the variance is unknown, and the fraction is 1.
 
     Args:
         lr: The rate :math:`\alpha`.

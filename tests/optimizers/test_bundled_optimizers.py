@@ -349,6 +349,12 @@ def test_a_small_gradient_after_a_large_one_takes_no_large_step(name, kept, grad
     np.testing.assert_allclose(found, path[-1:], rtol=0, atol=1e-4 * max(map(abs, path)))
 
 
+@pytest.mark.parametrize("beta", [0.0, 1e-17])
+def test_without_earlier_gradients_there_is_no_variance_to_damp_by(beta):
+    found = stepped(optimizers.MSVAG(lr=0.5, beta=beta), [1.0], [[1.0], [2.0], [-4.0]], "float64")
+    np.testing.assert_allclose(found, [1.5], rtol=1e-12)
+
+
 NAMES = core.registry.catalogue("optimizers").names()
 WITH_EPS = [name for name in NAMES if hasattr(getattr(optimizers, name), "eps")]
 
