@@ -211,6 +211,8 @@ class Planned:
     def _operand(self, x: Any, taken: str) -> int | Slot | Literal:
         if isinstance(x, Value):
             return self.places[x]
+        if taken == "bool":
+            x = bool(x)  # of which 2 and 0.5 are true
         return self._slot(x) if "float" in taken else Literal(int(x))
 
     def step_of(self, value: Value) -> Step:

@@ -111,6 +111,28 @@ def test_zeros_and_what_is_no_number_have_numpys_bits():
         np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
+NUMBERS = st.one_of(st.integers(-9, 9), st.floats(), st.booleans())
+
+
+@settings(max_examples=8)
+@given(st.lists(st.tuples(st.booleans(), NUMBERS), min_size=2, max_size=6), st.sampled_from("il?f"))
+def test_numbers_beside_truths_are_true_unless_they_are_zero(calls, dtype):
+    x = np.resize(np.array([0, 1, 2, -4, 6], dtype), (4, 35))
+
+    def function(x):
+        y = [(np.logical_and if both else np.logical_or)(number, x) for both, number in calls]
+        return [
+            *y,
+            *[np.logical_or(each, 0.25) for each in y],
+            *[np.where(each, x, 0) for each in y],
+        ]
+
+    fused = core.trace(function, x).fused()
+    assert loops(fused)
+    for found, expected in zip(fused(x), function(x), strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+
+
 FUNCTIONS = {
     "exp": [(-110, 90), (-1e-3, 1e-3)],
     "expm1": [(-110, 88), (-1e-3, 1e-3)],
