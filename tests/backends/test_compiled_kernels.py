@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,56 @@ def test_machine_code_is_kept_and_found(tmp_path: Path) -> None:
     before = [path.stat().st_mtime_ns for path in made]
     assert run(STEP, NUMBA_CACHE_DIR=str(tmp_path)) == "2048.0 True"
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.nbc"))] == before
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "without some pages": lambda data: data[:4096] + bytes(len(data) - 4096),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_a_crash_left_of_machine_code_is_compiled_anew(damage: str, tmp_path: Path) -> None:
+    run(STEP, NUMBA_CACHE_DIR=str(tmp_path))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    sizes = [path.stat().st_size for path in files]
+    for path in files:
+        path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert run(STEP, NUMBA_CACHE_DIR=str(tmp_path)) == "2048.0 True"
+    assert [path.stat().st_size for path in files] == sizes
+    assert all([any(path.read_bytes()[4096:]) for path in files])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
+def test_a_full_disk_costs_the_cache_only(tmp_path: Path) -> None:
+    limit = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+"""
+    fused = """
+f = lambda x: F.sum(F.exp(x) * F.tanh(x) + F.sigmoid(x))
+print(bool(core.trace(f, x.array)(x.array).array > 0))
+"""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(limit + STEP + fused, **environment) == "2048.0 True\nTrue"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float64", "float32")])
+def test_processes_that_compile_at_once_leave_the_code_of_each(
+    dtypes: tuple[str, str], tmp_path: Path
+) -> None:
+    """As where the second has written something between all that the first writes."""
+    texts = [STEP.replace('"f"', f'"{dtype}"') for dtype in dtypes]
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for text, folder in zip(texts, folders, strict=True):
+        run(text, NUMBA_CACHE_DIR=str(folder))
+    for path in folders[0].rglob("*.nbc"):
+        shutil.copy(path, folders[1] / path.relative_to(folders[0]))
+    for text in texts:
+        assert run(text, NUMBA_CACHE_DIR=str(folders[1])) == "2048.0 True"
 
 
 def test_machine_code_of_other_versions_goes_after_a_month(tmp_path: Path) -> None:

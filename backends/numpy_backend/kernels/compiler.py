@@ -16,8 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints, overlo
 
 import numpy as np
 
+from backends.numpy_backend.kernels.kept import machine_code
 from backends.numpy_backend.typing import Array as Array
 
 SWITCH = "PLUGRAD_COMPILED"
@@ -159,9 +160,10 @@ class Compiled:
         """What puts arguments for one dtype where other threads find them."""
         from backends.numpy_backend.kernels import packing
 
-        with _compiling, _kept_on_disk() as kept:
+        with _compiling:
             if dtype not in self._packers:
-                self._packers[dtype] = packing.packer(self.function, self.at(dtype), kept)
+                loop = self.at(dtype)
+                self._packers[dtype] = packing.packer(self.function, loop, cache_folder())
             return self._packers[dtype]
 
     def at(self, dtype: np.dtype[Any]) -> Any:
@@ -192,19 +194,18 @@ class Compiled:
         makes_arrays = "empty" in self.function.__code__.co_names  # which numba counts and frees
         with _compiling:
             if dtype not in self._found:
-                with _kept_on_disk() as kept:
-                    compile_ = numba.njit(
-                        numba.types.void(*kinds),
-                        nogil=True,
-                        error_model="numpy",
-                        boundscheck=False,
-                        cache=kept,
-                        fastmath=self.fastmath,
-                        no_cfunc_wrapper=True,
-                        _nrt=makes_arrays,
-                        pipeline_class=Compiler,
-                    )
-                    self._found[dtype] = compile_(_with_natives(self.function, dtype))
+                self._found[dtype] = machine_code(
+                    _with_natives(self.function, dtype),
+                    numba.types.void(*kinds),
+                    cache_folder(),
+                    nogil=True,
+                    error_model="numpy",
+                    boundscheck=False,
+                    fastmath=self.fastmath,
+                    no_cfunc_wrapper=True,
+                    _nrt=makes_arrays,
+                    pipeline_class=Compiler,
+                )
             return self._found[dtype]
 
 
@@ -408,16 +409,3 @@ def _digest() -> str:
     sources = [*sorted(here.parent.glob("*.py")), *sorted((here.parent / "compiled").glob("*.py"))]
     text = b"".join([source.read_bytes() for source in sources]) + numba.__version__.encode()
     return hashlib.sha256(text).hexdigest()[:12]
-
-
-@contextmanager
-def _kept_on_disk() -> Iterator[bool]:
-    """While it is entered numba keeps what it compiles in `cache_folder()`, if there is one."""
-    import numba
-
-    folder, before = cache_folder(), numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder or before)
-    try:
-        yield folder is not None
-    finally:
-        numba.config.CACHE_DIR = before

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from math import inf
-from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any
 
-from backends.numpy_backend.kernels.compiler import Array, Compiled, Layout, cache_folder
+from backends.numpy_backend.kernels.compiler import Array, Compiled, Layout
 from backends.numpy_backend.kernels.emitter import emitted
 from backends.numpy_backend.kernels.vectors import (
     FUNCTIONS,
@@ -327,7 +324,7 @@ def loop_of(plan: Plan) -> Compiled:
     listed = ", ".join(names)
     text = f'"""{plan}"""\n\n\ndef fused({listed}):\n    body({listed})\n'
     scope: dict[str, Any] = {"body": emitted(fused)}
-    exec(compile(text, _path(text), "exec"), scope)
+    exec(compile(text, _name(text), "exec"), scope)
     function: FunctionType = scope["fused"]
     function.__module__ = __name__
     layouts = [Layout(1, False, _NAMES.get(d, d)) for d, _ in plan.inputs]
@@ -343,15 +340,6 @@ def loop_of(plan: Plan) -> Compiled:
 _NAMES = {"bool": "boolean"}
 
 
-def _path(text: str) -> str:
-    """A file of the text beside the machine code, by whose name that is found again."""
-    name = f"fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
-    folder = cache_folder()
-    if folder is None:
-        return f"<{name}>"
-    path: Path = folder / name
-    if not path.exists():
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".py", delete=False) as file:
-            file.write(text)
-        os.replace(file.name, path)
-    return str(path)
+def _name(text: str) -> str:
+    """What stands for the file of a text, by which its machine code is found again."""
+    return f"<fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py>"

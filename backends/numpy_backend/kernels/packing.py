@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from backends.numpy_backend.kernels.kept import machine_code
 from backends.numpy_backend.kernels.team import STRIDE
 
 THREAD = "thread"
@@ -14,7 +16,7 @@ START, STOP = "start", "stop"
 """Parameters of these names are where the part begins and ends, where one packing has them all."""
 
 
-def packer(function: Any, loop: Any, kept: bool) -> Any:
+def packer(function: Any, loop: Any, folder: Path | None) -> Any:
     """`pack(*args, count, address)` for a compiled loop: what calls it with these arguments.
 
     At the address it writes that of a function, and behind it the arguments. The function, which is
@@ -45,15 +47,16 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     named.__module__ = function.__module__
     whole = numba.types.intp
     signature = numba.types.void(*found.signature.args, whole, whole)
-    return numba.njit(
+    return machine_code(
+        named,
         signature,
+        folder,
         nogil=False,
-        cache=kept,
         boundscheck=False,
         no_cfunc_wrapper=True,
         _nrt=False,
         pipeline_class=Compiler,
-    )(named)
+    )
 
 
 def _intrinsic(found: Any, names: tuple[str, ...], symbol: str) -> Any:
