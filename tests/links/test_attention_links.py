@@ -151,6 +151,12 @@ def test_inputs_without_a_batch_are_refused():
             layer(X[0].astype("f"))
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 4), (2, 0, 4), (0, 0, 4)])
+@pytest.mark.parametrize("link", ["MultiHeadAttention", "TransformerBlock"])
+def test_no_examples_and_no_places_give_none(link, shape):
+    assert getattr(L, link)(4, 2)(np.zeros(shape, "f")).shape == shape
+
+
 def test_what_comes_later_changes_nothing_before():
     layer = L.TransformerBlock(4, 2, causal=True)
     x = X.astype("f")

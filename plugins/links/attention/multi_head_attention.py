@@ -117,7 +117,7 @@ class MultiHeadAttention(Chain):
 
     def _heads(self, x: Any) -> Variable:
         """(n, l, size) as (n, heads, l, d)."""
-        parts = x.reshape((*x.shape[:2], self.n_heads, -1))
+        parts = x.reshape((*x.shape[:2], self.n_heads, self.size // self.n_heads))
         return F.transpose(parts, (0, 2, 1, 3))
 
     def _for_heads(self, mask: Any, q: Variable, k: Variable) -> Any:
