@@ -100,6 +100,18 @@ def test_clipping_limits_the_norm_of_all_gradients_together(place, values, thres
         np.testing.assert_allclose(core.backend.to_host(param.grad), g * factor, rtol=1e-12)
 
 
+@places
+@pytest.mark.parametrize("large", [1e15, 3e19, 1e30, 3e38])
+@pytest.mark.parametrize("count", [1, 700])
+def test_clipping_limits_gradients_whose_squares_overflow(place, large, count):
+    optimizer, model = started([np.zeros(count)] * 2, [np.full(count, large)] * 2, place, "float32")
+    optimizer.add_hook(hooks.GradientClipping(1.0))
+    optimizer.update()
+    for param in model.params():
+        expected = np.full(count, 1 / np.sqrt(2 * count))
+        np.testing.assert_allclose(core.backend.to_host(param.grad), expected, rtol=1e-4)
+
+
 def test_clipping_leaves_what_is_not_finite():
     optimizer, model = started([[1.0, 1.0]], [[np.inf, 1.0]])
     optimizer.add_hook(hooks.GradientClipping(1.0))

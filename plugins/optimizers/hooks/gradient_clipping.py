@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from core import Optimizer, Parameter
-from core.arrays.backend import of
+from core.arrays.backend import host, of
 from core.errors.known_attributes import KnownAttributes
 from core.errors.set_by_init import NeedsInit
 from core.graph.fitting import is_array
 from core.optimizer import Quantity
 from core.typing import AnyArray
-from plugins.optimizers.hooks.norms import joint_norm, squared_norm
+from plugins.optimizers.hooks.norms import joint_norm, squared_norm, wide_squared_norm
 
 
 class GradientClipping(KnownAttributes, NeedsInit):
@@ -19,8 +21,9 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
 
-    The norm is that of all gradients of the step, so this hooks an optimizer only. A norm that is
-    not finite leaves the gradients as they are. On a GPU it stays there: nobody waits for it.
+    The norm is that of all gradients of the step, so this hooks an optimizer only. Squares that
+    their dtype does not hold are added in float64. A norm that is not finite leaves the gradients
+    as they are. On a GPU it stays there: nobody waits for it.
 
     Args:
         threshold: The largest norm c.
@@ -52,7 +55,12 @@ class GradientClipping(KnownAttributes, NeedsInit):
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""
         params = [param for _, param in opt.working()]
-        norm = joint_norm(opt.everywhere([squared_norm(param.grad) for param in params]))
+        beside = all([param.backend is host() for param in params])
+        with host().overflowing():
+            # In the wide dtype at once where to look, whether it is needed, would be to wait.
+            norm = _norm(opt, params, squared_norm if beside else wide_squared_norm)
+            if beside and norm == math.inf:
+                norm = _norm(opt, params, wide_squared_norm)
         if is_array(norm):
             self._scale_on_device(params, norm)
         elif self.threshold < norm < math.inf:
@@ -70,3 +78,7 @@ class GradientClipping(KnownAttributes, NeedsInit):
         for param in params:
             with param.backend.beside(param.grad):
                 param.grad *= param.xp.astype(param.device.send(rate), param.dtype, copy=False)
+
+
+def _norm(opt: Optimizer, params: list[Parameter], square: Callable[[AnyArray], Any]) -> Any:
+    return joint_norm(opt.everywhere([square(param.grad) for param in params]))

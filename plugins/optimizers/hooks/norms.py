@@ -24,6 +24,12 @@ def squared_norm(array: Any) -> Any:
     return SquaredNorm().evaluate(unwrapped(array))
 
 
+def wide_squared_norm(array: Any) -> Any:
+    """The same in the widest real dtype, which holds the squares of all that others hold."""
+    wide = _wide(backend.of(array), array)
+    return inner(wide, wide)
+
+
 def inner(array: Any, other: Any) -> Any:
     """The sum of products of two arrays alike; float16 and bfloat16 count in float32."""
     home = backend.of(array)
