@@ -273,9 +273,9 @@ class Captured:
                     return None
                 return each if each.first is None else self._again(found, i, given, form)
         if self._recordings >= MOST:
+            cure = found[-1].other(form) if found else "Give batches of one shape, or pad them."
             self._tell(
-                f"has been recorded for {MOST} signatures; it is run as it is for others. Give "
-                "batches of one shape, or pad them."
+                f"has been recorded for {MOST} signatures; it is run as it is for others. {cure}"
             )
             return None
         self._gates = self._found_gates()

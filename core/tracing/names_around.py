@@ -167,11 +167,15 @@ class Around:
         same = all([x.tobytes() == elements for x, elements in self._elements])
         return same and self._tell() == self._told
 
-    def refuse_changes(self) -> None:
-        """Raise TraceError where the recording has changed what a name stands for."""
+    def changed(self) -> list[str]:
+        """The names that stand for something else by now."""
         labels = [each.label for each in self._names] + [label for label, _ in self._containers]
         pairs = zip(self._tell(), self._told, strict=True)
-        found = [label for label, (now, told) in zip(labels, pairs, strict=True) if now != told]
+        return [label for label, (now, told) in zip(labels, pairs, strict=True) if now != told]
+
+    def refuse_changes(self) -> None:
+        """Raise TraceError where the recording has changed what a name stands for."""
+        found = self.changed()
         found += [
             f"{label}.{x}" for label, own, names in self._attributes for x in own.keys() - names
         ]

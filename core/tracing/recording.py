@@ -62,6 +62,12 @@ class Signature:
             and current_state().settings() == self.settings
         )
 
+    def other(self, form: Any) -> str:
+        """What differs where arguments of the same shapes are of another signature, and a cure."""
+        if form != self.form or repr(form) != self.text:
+            return "Give numbers that change from call to call as arrays."
+        return "The configuration, an attribute or a parameter is another in each call."
+
 
 class Refusal(Signature):
     """What is left to eager."""
@@ -128,6 +134,13 @@ class Recording(Signature):
         if form != self.form or (not self._plain and repr(form) != self.text):
             return False
         return self.holds()
+
+    def other(self, form: Any) -> str:
+        """As in `Signature`; by name what the step names."""
+        changed = self._around.changed()
+        if form != self.form or repr(form) != self.text or not changed:
+            return super().other(form)
+        return f"{changed[0]} is another in each call: give it as an argument, an array."
 
     def holds(self) -> bool:
         """Whether all but the arguments is as it was at the recording."""

@@ -527,6 +527,47 @@ def test_too_many_signatures_are_left_to_eager():
     assert "not replayed: has been recorded for 8" in step.report()
 
 
+def of_numbers():
+    step = core.capture(lambda x, rate: x * rate)
+    return lambda i: step(X, float(i))
+
+
+def of_what_is_around():
+    rates = [0.0]
+    step = core.capture(lambda x: x * rates[0])
+
+    def call(i):
+        rates[0] = float(i)
+        step(X)
+
+    return call
+
+
+def of_the_configuration():
+    step = core.capture(lambda x: x * 2)
+
+    def call(i):
+        with core.using_config("of_a_test", i):
+            step(X)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("made", "cure"),
+    [
+        (of_numbers, "Give numbers that change from call to call as arrays"),
+        (of_what_is_around, "rates is another in each call: give it as an argument, an array"),
+        (of_the_configuration, "The configuration, an attribute or a parameter is another"),
+    ],
+)
+def test_too_many_signatures_of_one_shape_name_what_is_another(made, cure):
+    call = made()
+    with pytest.warns(UserWarning, match=f"recorded for 8 signatures.*{cure}"):
+        for i in range(12):
+            call(i)
+
+
 def test_hooks_that_are_added_later():
     def between(run, i):
         if i == 3:
