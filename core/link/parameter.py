@@ -173,6 +173,12 @@ class Parameter(Variable):
         else:
             super().zerograd()
 
+    def addgrad(self, var: Variable) -> None:
+        """Add the gradient of `var` to this one's; if there is no array, make one for it."""
+        if var.grad is not None:
+            self.initialize(var.shape)
+        super().addgrad(var)
+
     def __setitem__(self, slices: Any, value: Any) -> None:
         super().__setitem__(slices, value)
         self.version += 1

@@ -240,6 +240,16 @@ def test_addgrads_and_copyparams_cross_backends(place):
     assert isinstance(link.x.array, np.ndarray) and link.x.version == version + 1
 
 
+def test_a_parameter_without_an_array_gets_one_for_the_gradient_that_is_added():
+    waiting, sized = core.Link(x=None), core.Link(x=(2,))
+    waiting.addgrads(sized)  # which has none
+    assert not waiting.x.is_initialized
+    sized.x.grad = np.array([3, 4], "f")
+    waiting.addgrads(sized)
+    assert waiting.x.shape == (2,)
+    np.testing.assert_array_equal(waiting.x.grad, [3, 4])
+
+
 def test_of_two_parameters_the_one_without_an_array_gets_one():
     for sized in (0, 1):
         pair = [core.Parameter(3), core.Parameter(4)]
