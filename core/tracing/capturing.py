@@ -259,7 +259,7 @@ class Captured:
             )
             return None
         for leaf in leaves(form):
-            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
+            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES, host().xp.generic)):
                 self._tell(
                     "capture: expected arguments of arrays, numbers and text, got a "
                     f"{type(leaf).__name__}."

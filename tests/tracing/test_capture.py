@@ -527,6 +527,18 @@ def test_too_many_signatures_are_left_to_eager():
     assert "not replayed: has been recorded for 8" in step.report()
 
 
+@pytest.mark.parametrize("of", [float, np.float16, np.float32, np.float64, np.int64, np.bool_])
+def test_numbers_are_arguments_of_numpy_as_of_python(of):
+    def step(x, rate):
+        return x * rate
+
+    captured = core.capture(step)
+    for rate in (1, 1, 0, 1, 0, 0):
+        y, expected = captured(X, of(rate)), step(X, of(rate))
+        assert (y.tobytes(), y.dtype) == (expected.tobytes(), expected.dtype)
+    assert "5 of them replayed, 2 recordings" in captured.report()
+
+
 def of_numbers():
     step = core.capture(lambda x, rate: x * rate)
     return lambda i: step(X, float(i))
