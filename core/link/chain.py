@@ -200,9 +200,10 @@ class ChainList(Link, MutableSequence[Any]):
 
     def _install(self, children: list[Link]) -> None:
         """Make these links the children, if all of them can be."""
+        places: dict[int, int] = {}
         for i, child in enumerate(children):
             refuse_loop(self, child)
-            first = next(j for j, other in enumerate(children) if other is child)
+            first = places.setdefault(id(child), i)
             if first < i:
                 raise RegistrationError(
                     f"{type(self).__name__}: this {type(child).__name__} is its child number "

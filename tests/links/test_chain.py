@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -182,6 +183,31 @@ def test_a_shallow_copy_has_the_same_parts_in_tables_of_its_own(make):
     assert "n" not in saved(net) and "n" in saved(other)
     grown(net)
     assert new in list(other.children()) and new not in list(net.children())
+
+
+def instructions(function, *args):
+    """How many instructions Python runs for a call."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(*args)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_links_of_a_long_list_are_not_compared_with_each_other():
+    short, long = ([core.Link() for _ in range(n)] for n in (100, 400))
+    once = instructions(core.ChainList().extend, short)
+    assert instructions(core.ChainList().extend, long) < 5 * once
 
 
 @pytest.mark.parametrize(
