@@ -102,8 +102,9 @@ class Backends(Generic[B]):
     def get(self, name: str) -> B:
         """The backend called `name`.
 
-        Raises BackendError for an unknown name, BackendUnavailable, with the reason and what can be
-        used instead, for one that cannot run here.
+        Raises BackendError for an unknown name, NameConflict where several plugins give it, and
+        BackendUnavailable, with the reason and what can be used instead, for one that cannot run
+        here.
 
         >>> import core
         >>> core.backend.get('numpy').name
@@ -112,6 +113,8 @@ class Backends(Generic[B]):
         found = self.added.get(name) or self.made.get(name)
         if found is not None:
             return found
+        if name in _catalogue().conflicts():
+            _class(name)  # raises, and names who gives it
         if name not in self.names():
             raise BackendError(
                 f"No backend is called {name!r}; known here: {', '.join(self.names())}."

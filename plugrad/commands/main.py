@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, redirect_stdout
 
 from core.errors import CoreError
 from core.registry import PluginWarning
@@ -17,9 +18,12 @@ from core.show.report import Report
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and print its report; the exit status is 0 where all is well."""
     options = _parser().parse_args(arguments)
-    with warnings.catch_warnings():
+    with ExitStack() as context:
         # Commands report failed plugins themselves.
+        context.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", PluginWarning)
+        if options.json:  # which is to be alone on stdout, whatever plugins and scripts print
+            context.enter_context(redirect_stdout(sys.stderr))
         try:
             report = _COMMANDS[options.command](options)
         except CoreError as error:

@@ -118,6 +118,18 @@ def test_plugins_as_json(environment, capsys):
     ]
 
 
+def test_what_plugins_print_is_not_among_json(make, pretend, capsys):
+    def chatty():
+        print("found a licence")
+        return make.module(functions={"f": f})
+
+    pretend(make.environment([make.entry("chatty", chatty)]))
+    assert main(["plugins", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["plugins"][0]["state"] == "loaded"
+    assert "found a licence" in said.err
+
+
 def test_a_name_that_fails_later_is_listed(environment, capsys):
     with pytest.warns(registry.PluginWarning), pytest.raises(PluginError):
         environment.functions.get("lost")

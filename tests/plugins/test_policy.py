@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core.functions
+from core import registry
 from core.errors import NameConflict, PluginError, UnknownName
 from core.registry import PluginWarning
 
@@ -72,6 +73,19 @@ def test_two_third_parties_of_one_name_conflict(make, two):
     assert "mish" not in functions
     assert functions.of("plugrad-mish").mish is mish
     assert functions.of("other_mish").mish is other_mish
+
+
+def test_a_backend_that_two_third_parties_give_conflicts(make, monkeypatch):
+    mine, theirs = [type(name, (core.Backend,), {}) for name in ("Mine", "Theirs")]
+    entries = [
+        make.entry("mine", make.module(backends={"metal": mine})),
+        make.entry("theirs", make.module(backends={"metal": theirs})),
+    ]
+    environment = make.environment(entries)
+    monkeypatch.setattr(registry, "catalogue", environment.__getattr__)
+    for ask in (core.backend.get, core.use):
+        with pytest.raises(NameConflict, match="(?s)mine 1.0.*theirs 1.0.*prefer"):
+            ask("metal")
 
 
 def test_a_conflict_is_settled_in_the_program(make, two):
