@@ -16,6 +16,7 @@ from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.parameter import Parameter
+from core.ops.function_node import FunctionNode
 from core.optimizer import Optimizer
 from core.tracing.leaving import PLAIN
 from core.tracing.places import names_in, roots
@@ -145,7 +146,10 @@ class Reached:
             for part in parts_of(x):
                 self._reach(label, part)
         elif isinstance(x, FunctionType):
-            if x.__globals__ is self._file or _is_own(x.__code__.co_filename, x.__module__):
+            operation = getattr(x, "operation", None)
+            if _is_operation(operation):  # the engine has written x, and changes what it names
+                self._reach(label, operation)
+            elif x.__globals__ is self._file or _is_own(x.__code__.co_filename, x.__module__):
                 self._function(x)
         elif isinstance(x, Link):
             self._link(label, x)
@@ -158,6 +162,9 @@ class Reached:
         elif isinstance(x, (type, ModuleType)):
             if _is_own_module(x if isinstance(x, ModuleType) else sys.modules.get(x.__module__)):
                 self._owners.append((x.__name__, x))
+            if _is_operation(x):
+                for rule in _rules_of(x):
+                    self._reach(rule.__name__, rule)
         else:
             self._object(x)
 
@@ -287,6 +294,18 @@ def _globals_in(code: CodeType) -> Iterator[str]:
     for part in code.co_consts:
         if isinstance(part, CodeType):
             yield from _globals_in(part)
+
+
+def _is_operation(x: Any) -> bool:
+    return isinstance(x, type) and issubclass(x, FunctionNode)
+
+
+def _rules_of(operation: Any) -> Iterator[FunctionType]:
+    """What the author of an operation has written: what it computes, and its gradients."""
+    for base in filter(_is_operation, operation.__mro__):
+        for x in vars(base).values():
+            if isinstance(x, FunctionType) and x.__globals__.get("cls") is not base:  # the engine's
+                yield x
 
 
 def _texts(code: CodeType) -> set[str]:

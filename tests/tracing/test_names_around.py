@@ -325,3 +325,59 @@ def test_a_global_that_shares_its_name_with_an_attribute_alone_may_change(text, 
         scope["rate"] = float(i + 1) if not reads or i > 5 else 1.0
         assert captured(X).tobytes() == step(X).tobytes()
     assert (", 1 recording" in captured.report()) is not reads
+
+
+class Rounded(core.FunctionNode):
+    """An operation of the tests' own, straight through."""
+
+    step: float = 0.5
+    domain = core.Domain("(...)->(...)", x=core.real(-2, 2))
+
+    def compute(self, xp, x):
+        return xp.round(x / self.step) * self.step * FACTORS[-1]
+
+    def gradient(self, xp, g):
+        return g * SLOPES[-1]
+
+
+class Total(core.FunctionNode):
+    """One of any number of inputs."""
+
+    domain = core.Domain("(n)*->(n)", xs=core.real(-2, 2))
+
+    def compute(self, xp, *xs):
+        return sum(xs[1:], xs[0]) * FACTORS[-1]
+
+    def gradient(self, xp, g, needs_grad):
+        return (g * SLOPES[-1],) * len(needs_grad)
+
+
+FACTORS, SLOPES = [2.0], [3.0]
+ALIAS = Rounded.call
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: Rounded.call(x),
+        lambda x: Rounded.call(x, step=0.25),
+        lambda x: ALIAS(x),
+        lambda x: Rounded(0.25).apply((x,))[0],
+        lambda x: Total.call(x, x + 1),
+    ],
+)
+def test_steps_with_operations_of_ones_own_are_replayed(operation):
+    FACTORS[:], SLOPES[:] = [2.0], [3.0]
+
+    def step(x):
+        x = core.Variable(x * 1)
+        loss = F.sum(operation(x))
+        return loss.array, core.grad([loss], [x])[0].array
+
+    captured = core.capture(step)
+    for i in range(12):  # the first call, which is made as it is, writes the engine's functions
+        SLOPES[-1] += i == 4
+        FACTORS[-1] += i == 8
+        found, expected = captured(X * i), step(X * i)
+        assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
+    assert ": 12 calls, 11 of them replayed, 3 recordings" in captured.report()
