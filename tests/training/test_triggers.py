@@ -5,11 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import small
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import training
 from core.serializers import DictionarySerializer, NpzDeserializer
-from core.training import triggers
+from core.training import extensions, triggers
 
 
 class Progress:
@@ -231,3 +233,27 @@ def test_epochs_of_an_iterator_that_does_not_say_where_it_was():
         Iterator.epoch_detail = detail
         fired.append(trigger(trainer))
     assert fired == [False, True, False, True]
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_extensions_that_share_a_trigger_are_called_together(name, tmp_path):
+    def called(shared):
+        trainer = training.Trainer(small.updater(), (3, "epoch"), tmp_path)
+        trainer.extend(lambda t: t.observation.update(loss=-t.updater.iteration), priority=300)
+        found = [[], [], []]
+        trigger = LATE[name]()
+        for calls in found[:2]:
+            trainer.extend(
+                lambda t, calls=calls: calls.append(t.updater.iteration),
+                trigger=trigger if shared else LATE[name](),
+            )
+        log = extensions.LogReport(filename=None, trigger=trigger if shared else LATE[name]())
+        trainer.extend(log)
+        trainer.run()
+        found[2] += [record["iteration"] for record in log.log]
+        return found
+
+    alone = called(shared=False)
+    assert called(shared=True) == alone
+    if name != "time":
+        assert alone[0] and alone == [alone[0]] * 3

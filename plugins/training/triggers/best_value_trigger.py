@@ -11,6 +11,7 @@ from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -48,6 +49,7 @@ class BestValueTrigger(NeedsInit):
         self._best = math.nan
         self._summary = DictSummary()
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether a check was due, and found a better value."""
         if self._key in trainer.observation:

@@ -12,6 +12,7 @@ from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
 from plugins.training.triggers.best_value_trigger import mean_of
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -62,6 +63,7 @@ class EarlyStoppingTrigger(NeedsInit):
         self._best = -math.inf  # of the value with its sign, so that greater is better
         self._count = 0
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether training should stop."""
         if self.monitor in trainer.observation:

@@ -9,6 +9,7 @@ from core.errors import nearest
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer, Deserializer
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -99,6 +100,7 @@ class IntervalTrigger(NeedsInit):
         self.unit = checked_unit("IntervalTrigger", unit)
         self._progress = Progress(unit)
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether the last update has completed a period."""
         before, now = self._progress.step(trainer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from plugins.training.triggers.interval_trigger import ROUNDING, Progress, checked_unit
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -28,6 +29,7 @@ class ManualScheduleTrigger(NeedsInit):
         self.unit = checked_unit("ManualScheduleTrigger", unit)
         self._progress = Progress(unit)
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether the last update has passed a point."""
         before, now = self._progress.step(trainer)

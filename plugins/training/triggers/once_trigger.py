@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer, Serializer
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -33,6 +34,7 @@ class OnceTrigger(NeedsInit):
         """Whether it has fired, and will not fire again in this run."""
         return not self._due
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether this is the first call."""
         due, self._due = self._due, False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
+from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -28,6 +29,7 @@ class TimeTrigger(NeedsInit):
         self._period = period
         self._next_time = period
 
+    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether the time has come; periods missed meanwhile are not made up for."""
         now = trainer.elapsed_time
