@@ -357,12 +357,17 @@ class Places:
         return [(place, value) for place, value in found if value is not place.value]
 
     def restore(self) -> None:
-        """Let everything hold what it held before."""
-        errors = []
+        """Let everything hold what it held before, also where somebody interrupts this."""
+        errors: list[BaseException] = []
         while self._undo:
             try:
-                self._undo.pop()()
+                while self._undo:
+                    self._undo[-1]()
+                    self._undo.pop()
+            except KeyboardInterrupt as error:  # the same one again: a part of it may be left
+                errors.insert(0, error)
             except TraceError as error:
+                self._undo.pop()
                 errors.append(error)
         if errors:
             raise errors[0]

@@ -803,6 +803,32 @@ def test_an_exception_in_a_replay_changes_nothing():
     assert run.state() == other.state()
 
 
+@pytest.mark.parametrize("line", range(3, 93, 6))
+def test_a_recording_is_interrupted_while_it_puts_back_what_it_took(line):
+    made = trained(mlp, optimizers.Adam, lambda m, x, t: F.softmax_cross_entropy(m(x), t))
+    run, other = Run(made, True), Run(made, False)
+    lines = iter(range(10**6))
+
+    def interrupting(frame, event, argument):
+        inside = frame.f_code.co_name == "restore" and "tracing" in frame.f_code.co_filename
+        if event == "line" and inside and next(lines) == line:
+            raise KeyboardInterrupt
+        return interrupting
+
+    run(X, T), other(X, T)
+    before = sys.gettrace()
+    sys.settrace(interrupting)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(X, T)
+    finally:
+        sys.settrace(before)
+    assert run.state() == other.state()
+    for _ in range(3):
+        assert run(X, T) == other(X, T)
+    assert run.state() == other.state()
+
+
 @pytest.mark.parametrize("fuse", [False, True])
 def test_labels_that_are_read_after_an_update_are_looked_at_before_it(fuse):
     m, o, update = trained(mlp, optimizers.Adam, lambda m, x, t: reported(m, x, t))()
