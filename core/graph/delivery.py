@@ -27,7 +27,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
             continue
         if walk.graph:
-            total = apart(as_variable(source._grad) + g if has_old else g, given)
+            total = apart(as_variable(_old(source)) + g if has_old else g, given)
         else:
             total = ensure_array(g, source.spec)
             if spec_of(total) is not source.spec:
@@ -36,21 +36,26 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
                 sums.append((source, total))
                 continue
             if has_old:
-                total = ensure_array(as_array(source._grad) + total, source.spec)
+                total = ensure_array(as_array(_old(source)) + total, source.spec)
             shown = memory(total)
             if shown in given:
                 total = BACKENDS[type(total)].copy(total)
                 shown = memory(total)
             given.add(shown)
         ready.append((source, total))
-    for source, g in sums:
-        ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
+    ready += [(s, BACKENDS[type(g)].add_in_place(s._grad, g)) for s, g in sums]
     if loss_scale is not None:  # else nothing is written: what Python remembers of a class would go
         Variable._scaled = True
     for source, total in ready:
         source._grad = total
         if Variable._scaled and not source.is_function:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
+
+
+def _old(source: Any) -> Any:
+    """The gradient that a leaf has; one of another form was left there when its array changed."""
+    who = f"{source._name or 'a variable'} from before its array changed, which cleargrad() drops"
+    return check_grad(source.spec, who, source._grad)
 
 
 def apart(g: Any, given: set[int]) -> Any:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from weakref import ref
 
 from core.arrays.backend import DeviceSpec, get_device, gpu, host, to_backend
-from core.arrays.spec import spec_of
 from core.errors.keywords import answering
 from core.graph.accumulate import adds_in_place
+from core.graph.fitting import check_grad
 from core.graph.variable_node import NOBODY
 
 if TYPE_CHECKING:
@@ -58,14 +58,12 @@ class Moving:
 
     def addgrad(self: Any, var: Variable) -> None:
         """Add the gradient of `var`, which may be on any device, to this one's."""
-        gradient = var.grad
-        if gradient is None:
+        if (gradient := var.grad) is None:
             return
-        gradient = to_backend(gradient, self.device)
-        source = self._source or self._constant
+        gradient = check_grad(self._spec, self.name, to_backend(gradient, self.device))
         if self._grad is None:
             self.grad = self.backend.copy(gradient)
-        elif adds_in_place(source) and spec_of(gradient) is source.spec:
+        elif adds_in_place(self._source or self._constant):
             self.grad = self.backend.add_in_place(self.grad, gradient)
         else:
             self.grad = self.grad + gradient

@@ -449,6 +449,29 @@ def test_gradients_are_set_cleared_and_added():
         x.grad = y
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("before", [ones(3), ones(1), ones(2).astype("d")])
+def test_a_gradient_from_before_the_array_changed_is_not_broadcast(before, recorded):
+    x = Variable(before)
+    x.grad = before
+    x.array = ones(2)
+    with pytest.raises((ValueError, TypeError), match=r"from before its array .* cleargrad\(\)"):
+        core.functions.sum(x * x).backward(enable_double_backprop=recorded)
+    assert x.grad is before
+    x.cleargrad()
+    core.functions.sum(x * x).backward(enable_double_backprop=recorded)
+    assert (x.grad == 2).all()
+
+
+@pytest.mark.parametrize("other", [ones(1), ones(3), ones(2).astype("d")])
+def test_gradients_of_another_form_are_not_added(other):
+    x, y = variable(2), Variable(other, grad=other)
+    x.grad = ones(2)
+    with pytest.raises((ValueError, TypeError), match="gradient of a variable: expected"):
+        x.addgrad(y)
+    assert (x.grad == 1).all()
+
+
 @pytest.mark.parametrize("name", BACKENDS)
 def test_copydata_and_addgrad_cross_backends(name):
     b = core.backend.get(name)
