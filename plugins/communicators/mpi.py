@@ -31,6 +31,7 @@ from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
 _MOST = 1 << 31  # more than the numbers that MPI takes
+_LEAVE = 10.0  # seconds until what is on its way has come, as all have stopped
 _OBJECTS = 0x6F62  # the tag of the messages of collective calls
 _STARTERS = {  # variables by which launchers tell how many processes there are
     "PMI_SIZE": "the mpiexec of MPICH",
@@ -134,6 +135,7 @@ class MpiCommunicator(Waiting):
         if not isinstance(self._comm, _Released):
             not_at_end(self._end)
             self.tell("finalize")
+            self._see_off()
             self._here.close()
             self._beside.close()
             self._comm.Free()
@@ -145,6 +147,7 @@ class MpiCommunicator(Waiting):
         self.time_limit *= 2  # those that wait for a message tell more of what is wrong
         try:
             self.tell("the end of the program")
+            self._see_off()
         except BaseException as error:
             end_all(self._mpi.COMM_WORLD, str(error))
 
@@ -166,7 +169,11 @@ class MpiCommunicator(Waiting):
         return int(tag)
 
     def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
-        """Send an object; returns when it may be changed again."""
+        """Send an object; returns when it may be changed again.
+
+        What is too large to be sent before `dest` receives it is waited for, unless another rank
+        waits for this one to receive: in a ring, or of two that send to each other, none would.
+        """
         self._refuse_recording("send")
         tag = self._tag("send", tag)
         dest, message = self._peer("send", dest), _packed(obj)
@@ -174,7 +181,23 @@ class MpiCommunicator(Waiting):
         self._hear_waiting()
         length = np.array([message.size])
         pieces = [self._comm.Isend(piece, dest, tag) for piece in (length, *counted(message))]
-        self._wait(f"send to rank {dest}", *pieces, on=())
+        mpi, asked = self._mpi, f"Does rank {dest} receive it, with this tag"
+
+        def may_go_on() -> bool:
+            is_sent = mpi.Request.Testall(pieces)
+            return bool(is_sent or self._comm.Iprobe(mpi.ANY_SOURCE, mpi.ANY_TAG))
+
+        self._until(f"send to rank {dest}", may_go_on, [dest], asked, sends=True)
+        under_way = [*self._on_their_way, (dest, pieces, length, message)]
+        self._on_their_way = [each for each in under_way if not mpi.Request.Testall(each[1])]
+
+    def _see_off(self) -> None:
+        """Wait for what was sent: all ranks have come to where they receive nothing any more."""
+        self.time_limit = min(self.time_limit, _LEAVE)
+        for dest, pieces, *_ in self._on_their_way:
+            asked = f"Has rank {dest} received it, with this tag"
+            self._wait(f"send to rank {dest}", *pieces, on=(), asked=asked)
+        self._on_their_way = []
 
     def recv_obj(self, source: int, tag: int = 0) -> Any:
         """The next object that the rank `source` sends with this `tag`."""
@@ -183,7 +206,8 @@ class MpiCommunicator(Waiting):
         tag = self._tag("recv", tag)
         what = f"recv from rank {source}" + (f" with tag {tag}" if tag else "")
         self._hear_waiting()
-        self._wait(what, self._comm.Irecv(length, source, tag), on=[source])
+        asked = f"Does rank {source} send it, with this tag"
+        self._wait(what, self._comm.Irecv(length, source, tag), on=[source], asked=asked)
         message = np.empty(int(length[0]), np.uint8)
         pieces = [self._comm.Irecv(piece, source, tag) for piece in counted(message)]
         self._wait(what, *pieces, on=())

@@ -17,6 +17,7 @@ from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.messages import WAITING, under_way
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
+_SENDS = -1  # in the place of the messages received, where a rank waits until it is received from
 _AWAKE = 0.001  # seconds for which waiting takes all of a core, or all that others leave of it
 _PATIENCE = 1.0  # seconds for which it takes what nobody else wants
 
@@ -45,6 +46,7 @@ class Waiting(Communicator):
         self._waiting: dict[int, Any] = {}  # what peers have told that wait for this rank
         self._told: list[Any] = []  # what this one has told, as long as it is under way
         self._crowded = False  # whether ranks share cores
+        self._on_their_way: list[Any] = []  # requests of what was sent, with what they read
 
     def _end(self) -> None:
         """At the end of the program: where others still wait, the job ends with an error."""
@@ -52,15 +54,28 @@ class Waiting(Communicator):
     def _abort(self) -> None:
         """End all ranks at once, having told why."""
 
-    def _wait(self, what: str, *requests: Any, on: Sequence[int] | None = None) -> None:
+    def _wait(
+        self,
+        what: str,
+        *requests: Any,
+        on: Sequence[int] | None = None,
+        asked: str = "Did all call it",
+    ) -> None:
         """Wait until all requests are met; raise after the time limit.
 
         `on` are the ranks that have to do something for that: by default all, which call the same.
         """
         everybody = range(self.size) if on is None else on
-        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))), everybody)
+        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))), everybody, asked)
 
-    def _until(self, what: str, met: Callable[[], bool], on: Sequence[int] = ()) -> None:
+    def _until(
+        self,
+        what: str,
+        met: Callable[[], bool],
+        on: Sequence[int] = (),
+        asked: str = "Did all call it",
+        sends: bool = False,
+    ) -> None:
         began, is_told = time.monotonic(), False
         while not met():
             for each in [*under_way]:
@@ -69,13 +84,11 @@ class Waiting(Communicator):
             if waited > _PATIENCE and on:
                 if len(on) == 1 < self.size and not is_told:
                     is_told = True
-                    self._tell_waiting(on[0])
+                    self._tell_waiting(on[0], sends)
                 self._refuse_standstill(what, on)
             if waited > self.time_limit:
                 not_at_end(self._end)
                 at_end(self._abort)  # which would wait for ever
-                is_one = len(on) == 1 < self.size
-                asked = f"Does rank {on[0]} send it, with this tag" if is_one else "Did all call it"
                 raise CommunicatorError(
                     f"{what}: {self.where} has waited {waited:.0f} seconds for another rank, "
                     f"which is the time limit. {asked}? A longer limit is set by "
@@ -97,10 +110,14 @@ class Waiting(Communicator):
                 "replayed."
             )
 
-    def _tell_waiting(self, rank: int) -> None:
-        """Let a rank know that this one waits for its next message, and after how many."""
+    def _tell_waiting(self, rank: int, sends: bool) -> None:
+        """Let a rank know that this one waits for its next message, and after how many.
+
+        Or, if this one `sends`, that it waits until that rank receives.
+        """
         note = np.zeros(_NOTE, np.uint8)
-        note[:16] = np.array([self._received[rank], self._sent[rank]]).view(np.uint8)
+        received = _SENDS if sends else self._received[rank]
+        note[:16] = np.array([received, self._sent[rank]]).view(np.uint8)
         text = self.doing.encode()[: _NOTE - 16]
         note[16 : 16 + len(text)] = np.frombuffer(text, np.uint8)
         self._told = [each for each in self._told if not each[0].Test()]
@@ -116,17 +133,24 @@ class Waiting(Communicator):
     def _refuse_standstill(self, what: str, on: Sequence[int]) -> None:
         """Raise where this rank waits for one that waits for a message which it has not sent.
 
-        Both have received all that was sent, so neither will ever go on.
+        Both have received all that was sent, so neither will ever go on. Or it waits until this
+        one receives what it has sent, which this one does not, for it waits for something else.
         """
         self._hear_waiting()
         for rank, note in self._waiting.items():
             received, sent = note[:16].view(np.int64).tolist()
             is_all = len(on) > 1 or sent == self._received[rank]
-            if rank in on and received == self._sent[rank] and is_all:
+            if received == _SENDS:
+                is_standstill = sent > self._received[rank]
+                told = "until this one receives what it has sent"
+            else:
+                is_standstill = received == self._sent[rank] and is_all
+                told = "for a message that this one has not sent"
+            if rank in on and is_standstill:
                 doing = note[16:].tobytes().rstrip(b"\0").decode(errors="replace")
                 raise CommunicatorError(
-                    f"{what}: {self.where} waits for rank {rank}, which waits for a message that "
-                    f"this one has not sent{doing and ', '}{doing}."
+                    f"{what}: {self.where} waits for rank {rank}, which waits {told}"
+                    f"{doing and ', '}{doing}."
                 )
 
     def tell(self, what: str, number: int = 0) -> list[int]:

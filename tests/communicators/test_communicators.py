@@ -86,6 +86,9 @@ def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
             "backward of functions.send to rank 1.*Rank 1 has to.*which waits for"
             "|recv from rank 0: rank 1.*which waits for.*in backward of functions.send to rank 1",
         ),
+        ("does_not_receive", "allreduce: rank 1 .*rank 0, which waits until this one receives"),
+        ("receives_with_another_tag", "with tag 3: .*rank 0, which waits until this one receives"),
+        ("leaves_without_receiving", r"send to rank \d: .*Has rank \d received it"),
         ("takes_its_time", "came to the end"),
         ("dies", ""),
     ],

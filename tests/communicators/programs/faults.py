@@ -166,6 +166,27 @@ def goes_on_without_going_back():
             assert received.requires_grad
 
 
+def does_not_receive():
+    """Send more than MPI takes before it is received, to a rank that goes on to a sum."""
+    comm.time_limit = 60
+    if comm.rank == 0:
+        comm.send(np.ones(1 << 20), 1)
+    comm.allreduce(np.ones(1))
+
+
+def receives_with_another_tag():
+    comm.time_limit = 60
+    if comm.rank == 0:
+        comm.send(np.ones(1 << 20), 1, tag=2)
+    else:
+        comm.recv(0, tag=3)
+
+
+def leaves_without_receiving():
+    """Where each has gone on because the other sends, too."""
+    comm.send(np.ones(1 << 20), 1 - comm.rank)
+
+
 def takes_its_time():
     """Long waits that come to an end are no fault, whatever is told meanwhile."""
     comm.time_limit = 60
@@ -180,6 +201,11 @@ def takes_its_time():
         time.sleep(1.5)
         comm.send_obj(2, 0, 5)
         assert comm.recv_obj(0) == 3
+    if comm.rank == 0:
+        comm.send(np.ones(1 << 20), 1)
+    else:
+        time.sleep(1.5)
+        comm.recv(0)
     time.sleep(1.5 * comm.rank)
     comm.barrier()
     raise ValueError("came to the end")

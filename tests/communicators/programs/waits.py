@@ -1,4 +1,4 @@
-"""Sums under way while their ranks wait for something else, by messages and in shared memory."""
+"""Ranks that wait: for sums in which others have a part, and for each other in a ring."""
 
 import numpy as np
 
@@ -40,6 +40,15 @@ mpi.is_possible = lambda ranks, alone=False: not alone  # memory for one of them
 assert type(world.split(world.rank % 2, 0)._here).__name__ == "Messages"
 mpi.is_possible = real
 assert type(parts._here).__name__ == "SharedMemory"
+
+# Each sends to the next one, more than MPI takes before it is received, then receives the first.
+ring = create_communicator("mpi", time_limit=20)
+to, source = (ring.rank + 1) % ring.size, (ring.rank - 1) % ring.size
+for tag in (0, 4):
+    ring.send(np.full(1 << 20, 10.0 * ring.rank + tag), to, tag)
+for tag in (4, 0):
+    assert (ring.recv(source, tag) == 10 * source + tag).all()
+ring.finalize()
 
 if world.allreduce_obj(1) == world.size and world.rank == 0:
     print(f"helped {world.size}")
