@@ -81,3 +81,8 @@ class LAMB(GradientMethod):
     """
 
     rule = LAMBRule
+
+    @property
+    def lr(self) -> float:
+        """The rate `alpha`, for who observes it. Set that to change it."""
+        return float(self.alpha)

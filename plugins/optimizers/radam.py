@@ -86,3 +86,10 @@ class RAdam(GradientMethod):
     """
 
     rule = RAdamRule
+
+    @property
+    def lr(self) -> float:
+        """The rate of the current step, for who observes it. Set `alpha` to change it."""
+        rule: Any = self.create_update_rule()
+        rule.t = self.t
+        return float(rule.rate[1] if self.t else self.alpha)

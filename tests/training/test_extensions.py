@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from small import run
 
 import core
-from core import iterators, training
+from core import iterators, optimizers, training
 from core.training import extensions
 
 
@@ -460,3 +460,31 @@ def test_observed_values_reach_the_log(tmp_path):
         log,
     )
     assert [(r["lr"] > 0, r["twice"]) for r in log.log] == [(True, 10), (True, 20)]
+
+
+@pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
+def test_the_rate_of_every_optimizer_is_observed(name, tmp_path):
+    optimizer = getattr(optimizers, name)().setup(small.Model())
+    updater = training.updaters.StandardUpdater(
+        iterators.SerialIterator(small.data(), 8), optimizer
+    )
+    trainer = training.Trainer(updater, (2, "epoch"), tmp_path)
+    trainer.extend(extensions.observe_lr())
+    trainer.extend(log := extensions.LogReport(filename=None))
+    if name == "AdaDelta":  # it has no rate
+        with pytest.raises(AttributeError, match="AdaDelta has no attribute 'lr'"):
+            trainer.run()
+        assert updater.iteration == 0
+        return
+    rates = [optimizer.lr]
+    trainer.run()
+    assert [record["lr"] for record in log.log][1:] == [optimizer.lr] and min(rates) > 0
+    if hasattr(optimizer, "beta2") and name not in ("LAMB", "Lion"):  # it follows from the step
+        assert rates[0] == optimizer.alpha != optimizer.lr
+
+
+def test_the_rate_of_radam_is_that_of_its_rules():
+    optimizer = optimizers.RAdam(alpha=0.5, beta2=0.9).setup(model := small.Model())
+    for _ in range(9):
+        optimizer.update(model, *(np.stack(x) for x in zip(*small.data()[:4], strict=True)))
+        assert optimizer.lr == model.l1.W.update_rule.rate[1]

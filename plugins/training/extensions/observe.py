@@ -27,7 +27,14 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
 
 
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
-    """Make an extension that observes the learning rate of an optimizer, once an epoch."""
-    return observe_value(
-        observation_key, lambda trainer: trainer.updater.get_optimizer(optimizer_name).lr
-    )
+    """Make an extension that observes the learning rate of an optimizer, once an epoch.
+
+    An optimizer that has none, as AdaDelta, is an error before the first update.
+    """
+
+    def rate(trainer: Loop) -> Any:
+        return trainer.updater.get_optimizer(optimizer_name).lr
+
+    observe = observe_value(observation_key, rate)
+    observe.initialize = rate
+    return observe
