@@ -16,6 +16,7 @@ from core.arrays.backend import BACKENDS, host, to_host
 from core.errors import TraceError
 from core.tracing.leaving import PLAIN
 from core.tracing.reached import Reached, parts_of
+from core.tracing.watching import optimizers_watched
 
 MOST_BYTES = 2**20
 """So large arrays are compared before each replay."""
@@ -44,6 +45,7 @@ class Around:
         self._held = [each.read() for each in self._names]
         self._missing = [each.is_missing() for each in self._names]
         self._copies = [x.copy() for _, x in self._containers]
+        self._scope = reached.scope
         self._attributes = [(label, own, set(own)) for label, own in reached.attributes()]
         self._told = self._tell()
         self._elements: list[tuple[Any, bytes]] = []
@@ -119,7 +121,8 @@ class Around:
             x.flags.writeable = False
         others = [(x, to_host(x).copy()) for x in self._arrays_of_others()]
         try:
-            yield
+            with self._numbers_of_optimizers():
+                yield
             for x, before in others:
                 if to_host(x).tobytes() != before.tobytes():
                     BACKENDS[type(x)].copyto(x, before)
@@ -141,6 +144,19 @@ class Around:
                     cache.cache_clear()
             for x in sorted(arrays, key=lambda x: x.base is not None):  # views last
                 x.flags.writeable = True
+
+    @contextmanager
+    def _numbers_of_optimizers(self) -> Iterator[None]:
+        """A context in which those that the step asks for become names of it."""
+        with optimizers_watched(self._scope) as asked:
+            try:
+                yield
+            finally:
+                for name, value in asked.values():
+                    self._told.insert(len(self._names), told(value))
+                    self._names.append(name)
+                    self._held.append(value)
+                    self._missing.append(False)
 
     def _arrays_of_others(self) -> Iterator[Any]:
         """Those of other backends than the host's, whose arrays can be changed."""
@@ -190,7 +206,7 @@ class Around:
         for name, x, missing in zip(self._names, self._held, self._missing, strict=True):
             if missing:
                 name.remove()
-            elif name.read() is not x:
+            elif told(name.read()) != told(x):
                 name.write(x)
         for _, own, names in self._attributes:
             for new in own.keys() - names:

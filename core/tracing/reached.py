@@ -92,7 +92,7 @@ class Reached:
         self._used: set[str] = set()
         self._owners: list[tuple[str, Any]] = []
         self._waiting: list[tuple[str, Any]] = []
-        self._file = getattr(_inner(function), "__globals__", None)
+        self.scope = getattr(_inner(function), "__globals__", None)
         self._reach("the step", function)
         for each in roots(function):
             owner = each if isinstance(each, Link) else each.target
@@ -149,7 +149,7 @@ class Reached:
             operation = getattr(x, "operation", None)
             if _is_operation(operation):  # the engine has written x, and changes what it names
                 self._reach(label, operation)
-            elif x.__globals__ is self._file or _is_own(x.__code__.co_filename, x.__module__):
+            elif x.__globals__ is self.scope or is_own(x.__code__.co_filename, x.__module__):
                 self._function(x)
         elif isinstance(x, Link):
             self._link(label, x)
@@ -233,10 +233,7 @@ class Reached:
         inner = common
         for key in ("fget", "__func__", "func"):  # of a property, a method, a cached property
             inner = getattr(inner, key, inner)
-        if isinstance(owner, Optimizer):  # its rates
-            if type(getattr(owner, name, None)) in PLAIN[:-1]:
-                self.names.append(Name(f"{type(owner).__name__}.{name}", owner, name))
-        elif isinstance(owner, Link) and name in own:
+        if isinstance(owner, Optimizer) or (isinstance(owner, Link) and name in own):
             return
         elif (isinstance(inner, FunctionType) or hasattr(inner, "cache_clear")) and name not in (
             () if isinstance(owner, type) else own
@@ -314,7 +311,7 @@ def _texts(code: CodeType) -> set[str]:
     return found.union(*[_texts(x) for x in code.co_consts if isinstance(x, CodeType)])
 
 
-def _is_own(file: str | None, module: str | None) -> bool:
+def is_own(file: str | None, module: str | None) -> bool:
     """Whether a file is the user's own: of no package that is installed."""
     if (module or "").partition(".")[0] in ("core", "plugins", *sys.stdlib_module_names):
         return module == "__main__"
@@ -322,7 +319,7 @@ def _is_own(file: str | None, module: str | None) -> bool:
 
 
 def _is_own_module(module: ModuleType | None) -> bool:
-    return module is not None and _is_own(getattr(module, "__file__", None), module.__name__)
+    return module is not None and is_own(getattr(module, "__file__", None), module.__name__)
 
 
 def parts_of(x: Any) -> list[Any]:
