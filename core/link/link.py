@@ -81,6 +81,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
     └─ factor  (3,) float32  3
     """
 
+    _reserved = (*Registering._reserved, "name", "_device", "_hooks")
     name: str | None = None
     _device: Device | None = None
     _hooks: dict[str, LinkHook] | None = None

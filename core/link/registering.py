@@ -24,6 +24,7 @@ class Registering:
     """
 
     _tables: ClassVar[tuple[str, ...]] = ("_params", "_persistent")  # of what is registered
+    _reserved: ClassVar[tuple[str, ...]] = ("_set_in_scope",)  # set by the class itself, or None
     _set_in_scope: set[str] | None = None  # the names that the present block has registered
     _params: dict[str, None] = set_by_init()
     _persistent: dict[str, None] = set_by_init()
@@ -121,7 +122,8 @@ class Registering:
                 f"Take another name, or `del` the attribute first."
             )
         hidden = getattr(type(self), name, None)
-        if hidden is not None and not isinstance(hidden, (int, float, str)):
+        default = hidden is None or isinstance(hidden, (int, float, str))
+        if name in self._reserved or not default:
             raise RegistrationError(
                 f"{type(self).__name__}.{name} is an attribute of the class itself, which a "
                 "registered one would hide. Take another name."

@@ -105,6 +105,20 @@ def test_registering_a_name_twice_is_refused():
     assert link.x.shape == (2, 3)
 
 
+@pytest.mark.parametrize("name", ["name", "_device", "_hooks", "_set_in_scope"])
+def test_names_that_links_need_for_themselves_are_refused(name):
+    chain = core.Chain(a=L.Linear(1, 1))
+    for register in (
+        lambda: chain.add_param(name, (1,)),
+        lambda: chain.add_link(name, L.Linear(1, 1)),
+        lambda: core.Chain(**{name: L.Linear(1, 1)}),
+        lambda: core.Link(**{name: (1,)}),
+    ):
+        with pytest.raises(RegistrationError, match=f"{name} is an attribute of the class itself"):
+            register()
+    assert core.ChainList(chain.to_cpu())[0].name == "0"
+
+
 def test_a_parameter_is_replaced_by_another():
     link = Pair()
     new = link.x = core.Parameter(0, (4,))
