@@ -90,6 +90,20 @@ def test_random_numbers_of_each_rank_go_on(default_ranks, tmp_path):
     assert resumed["digest"] == straight["digest"]
 
 
+def test_each_rank_goes_on_in_its_own_part_of_the_data(default_ranks, tmp_path):
+    straight, all_seen, _ = trained(default_ranks, 3, tmp_path / "straight", 15, "--parts")
+    (tmp_path / "begun").mkdir()
+    shutil.copy(tmp_path / "straight" / "snapshot_iter_5", tmp_path / "begun")
+    shutil.copytree(tmp_path / "begun", tmp_path / "fewer")
+    resumed, seen, _ = trained(default_ranks, 3, tmp_path / "begun", 15, "--parts")
+    assert seen == all_seen[5:]
+    assert resumed["digest"] == straight["digest"]
+    code, said, _ = default_ranks.outcome(2, "trainer", tmp_path / "fewer", 15, "--parts")
+    assert code != 0
+    assert "CheckpointError" in said
+    assert "updater/iterator:main/order" in said
+
+
 def test_gradients_that_the_next_step_takes_are_saved(default_ranks, tmp_path):
     straight, _, weights = trained(default_ranks, 3, tmp_path / "straight", 10, "--late")
     for count, *flags in ((3,), (3, "--shards"), (2,)):

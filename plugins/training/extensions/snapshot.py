@@ -82,8 +82,9 @@ def snapshot(
       the whole trainer is saved. Pass False where the file is that of the best result so far.
     - Where several ranks train together, one file has the state of all: the first rank writes it,
       all being at the same iteration, and with `autoload` hands it to the others. It resumes on as
-      many ranks to the bit, and on fewer or more with the examples that come next, where the state
-      is that of all ranks: `PartitionedIterator` sees to that for the data.
+      many ranks to the bit, and with `PartitionedIterator` on fewer or more with the examples that
+      come next; where each rank has a part of the data, as by `scatter_dataset`, no other number
+      of ranks has these parts.
     - `on_write_error` says what an OSError means, as of a full disk: 'raise' ends the training,
       'warn' lets it go on to the next snapshot. The snapshots that stand are kept in both cases.
     """
@@ -169,6 +170,7 @@ class Snapshot(Extension):
         self._written: set[Path] = set()
         self.condition: Callable[[], bool] | None = None
         self.random_states: list[Any] = []  # of all ranks, while these save or load
+        self.places: list[dict[str, Any]] = []  # in their data, where not all ranks are alike
 
     def among(self, communicator: Communicator) -> MultiNodeSnapshot:
         """One snapshot for all ranks, which the first writes."""
@@ -350,11 +352,25 @@ class Snapshot(Extension):
         )
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the random numbers of all ranks, where several train together."""
+        """Save or load what each rank has of its own, where several train together.
+
+        That is its random numbers, and its place in its part of the data.
+        """
         if isinstance(serializer, Deserializer):
             self.random_states = json.loads(str(serializer.optional_value("ranks", "[]")))
-        elif self.random_states:
+            names = json.loads(str(serializer.optional_value("places", "[]")))
+            self.places = [
+                {name: serializer[str(rank)].optional_value(name, None) for name in known}
+                for rank, known in enumerate(names)
+            ]
+            return
+        if self.random_states:
             serializer("ranks", json.dumps(self.random_states))
+        if self.places:
+            serializer("places", json.dumps([[*own] for own in self.places]))
+        for rank, own in enumerate(self.places):
+            for name, value in own.items():
+                serializer[str(rank)](name, value)
 
     def finalize(self) -> None:
         """Wait for what is being written in the background."""

@@ -8,11 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from core.arrays import backend
 from core.errors import CheckpointError, CommunicatorError
 from core.link.serializer import AbstractSerializer, Serializer
 from core.training import Communicator, Extension
-from plugins.serializers.dictionary import entries_of
+from plugins.serializers.dictionary import DictionarySerializer, entries_of
 from plugins.serializers.npz import NpzDeserializer
 
 if TYPE_CHECKING:
@@ -29,6 +31,28 @@ class _Giving(Serializer):
     def __call__(self, key: str, value: Any) -> Any:
         """The value as it is."""
         return value
+
+
+def _place_of(trainer: Loop) -> dict[str, Any]:
+    """How far this rank has come in its own part of the data, by names of a trainer's file."""
+    saved = DictionarySerializer()
+    iterators: Any = getattr(trainer.updater, "get_all_iterators", dict)()  # if it has any
+    for name, iterator in iterators.items():
+        iterator.serialize(saved["updater"][f"iterator:{name}"])
+    return saved.target
+
+
+def _unlike(own: dict[str, Any], everywhere: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the ranks have that is not what this one has; nothing at all where all are alike."""
+    found = [
+        {name: value for name, value in each.items() if not _same(value, own.get(name))}
+        for each in everywhere
+    ]
+    return found if any(found) else []
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one.dtype == getattr(other, "dtype", None) and bool(np.array_equal(one, other))
 
 
 class MultiNodeSnapshot(Extension):
@@ -66,8 +90,10 @@ class MultiNodeSnapshot(Extension):
         saved = None
         if self._is_master and self._snapshot._loaded is not None:
             saved = entries_of("multi_node_snapshot", target)
-        saved = self._set.bcast_obj(saved)
+        saved, places = self._set.bcast_obj((saved, self._snapshot.places))
         if saved is not None and not self._is_master:
+            if len(places) == self.comm.size:
+                saved |= places[self.comm.rank]
             NpzDeserializer(saved, strict=False).load(target)
         loaded = self.comm.allgather_obj(trainer.updater.iteration)
         if len({*loaded}) > 1:
@@ -77,7 +103,7 @@ class MultiNodeSnapshot(Extension):
             )
         if trainer.is_resumed and self._snapshot.random_states:
             self._take_own_draws(trainer)
-        self._snapshot.random_states = []
+        self._snapshot.random_states, self._snapshot.places = [], []
 
     def _signal_of_any(self, received: signal.Signals | None) -> signal.Signals | None:
         number = max(self.comm.tell("the next step of a trainer", int(received or 0)))
@@ -98,15 +124,17 @@ class MultiNodeSnapshot(Extension):
         """Save on the masters, all ranks being at the same iteration; return when that is done."""
         self.comm.compare("multi_node_snapshot at iteration", [trainer.updater.iteration])
         wanted = self._is_master and self._snapshot.is_due()
-        told = self.comm.allgather_obj((wanted, backend.random_state()))
-        if not any([each for each, _ in told]):
+        target = self._snapshot.saved_of(trainer)
+        place = _place_of(trainer) if target is trainer else {}
+        told = self.comm.allgather_obj((wanted, backend.random_state(), place))
+        if not any([each for each, *_ in told]):
             return
         failure = None
         try:
-            target = self._snapshot.saved_of(trainer)
             if target is trainer:
                 trainer.collect()
-                self._snapshot.random_states = [state for _, state in told]
+                self._snapshot.random_states = [state for _, state, _ in told]
+                self._snapshot.places = _unlike(place, [each for *_, each in told])
             if wanted:
                 self._snapshot.save(trainer)
             else:  # what is divided among the ranks is saved by all of them together
@@ -114,7 +142,7 @@ class MultiNodeSnapshot(Extension):
         except Exception as error:
             failure = error
         finally:
-            self._snapshot.random_states = []
+            self._snapshot.random_states, self._snapshot.places = [], []
         failures = self.comm.allgather_obj(failure and repr(failure))
         if failure is not None:
             raise failure
@@ -147,5 +175,5 @@ class MultiNodeSnapshot(Extension):
         self._snapshot.finalize()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the random numbers of all ranks."""
+        """Save or load what each rank has of its own."""
         self._snapshot.serialize(serializer)

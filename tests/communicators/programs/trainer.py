@@ -57,6 +57,9 @@ optimizer = chainermn.create_multi_node_optimizer(
 if "--late" in sys.argv:
     optimizer.loss_scaling()
 batches = chainermn.PartitionedIterator(Numbered(), 12, comm, seed=3)
+if "--parts" in sys.argv:  # of different lengths, in each of which a rank draws its own order
+    own = chainermn.scatter_dataset(Numbered(), comm, force_equal_length=False)
+    batches = iterators.SerialIterator(own, 4)
 trainer = training.Trainer(
     updaters.StandardUpdater(batches, optimizer), (steps, "iteration"), out=out
 )
