@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from core.arrays.backend import Backend
@@ -415,18 +415,18 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
     if isinstance(function, (Link, Optimizer)):
         yield function
         return
-    owner = getattr(function, "__self__", None)
+    owner = attribute(function, "__self__")
     if owner is not None:
         yield owner
-        yield from _parts(list(getattr(owner, "__dict__", {}).values()))
-    for attribute in ("func", "__wrapped__", "__func__"):
-        inner = getattr(function, attribute, None)
+        yield from _parts(list((attribute(owner, "__dict__") or {}).values()))
+    for name in ("func", "__wrapped__", "__func__"):
+        inner = attribute(function, name)
         if inner is not None:
             yield from _named(inner, seen)
-    yield from _parts(getattr(function, "args", ()))
-    yield from _parts((getattr(function, "keywords", None) or {}).values())
-    yield from _parts(getattr(function, "__defaults__", None) or ())
-    code = getattr(function, "__code__", None)
+    yield from _parts(attribute(function, "args") or ())
+    yield from _parts((attribute(function, "keywords") or {}).values())
+    yield from _parts(attribute(function, "__defaults__") or ())
+    code = attribute(function, "__code__")
     if code is None:
         return
     for cell in function.__closure__ or ():
@@ -435,10 +435,18 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
         except ValueError:  # not filled yet
             continue
         yield from _parts([content])
-        if hasattr(content, "__code__"):
+        if isinstance(content, MethodType) or attribute(content, "__code__") is not None:
             yield from _named(content, seen)
     scope = function.__globals__
     yield from _parts([scope[name] for name in names_in(code) if name in scope])
+
+
+def attribute(x: Any, name: str) -> Any:
+    """What an object has by a name, or None; `__getattr__` is not asked, which may say anything."""
+    try:
+        return object.__getattribute__(x, name)
+    except AttributeError:
+        return None
 
 
 def names_in(code: CodeType) -> Iterator[str]:

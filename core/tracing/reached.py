@@ -19,7 +19,7 @@ from core.link.parameter import Parameter
 from core.ops.function_node import FunctionNode
 from core.optimizer import Optimizer
 from core.tracing.leaving import PLAIN
-from core.tracing.places import names_in, roots
+from core.tracing.places import attribute, names_in, roots
 
 MOST = 10_000
 """So many objects and entries can be looked at before each replay."""
@@ -145,6 +145,8 @@ class Reached:
                 self.containers.append((label, x))
             for part in parts_of(x):
                 self._reach(label, part)
+            if _is_own_module(sys.modules.get(type(x).__module__)):
+                self._object(x)
         elif isinstance(x, FunctionType):
             operation = getattr(x, "operation", None)
             if _is_operation(operation):  # the engine has written x, and changes what it names
@@ -206,10 +208,10 @@ class Reached:
     def _object(self, x: Any) -> None:
         for key in ("__wrapped__", "func", "__func__", "__self__", "args", "keywords"):
             if not isinstance(x, Optimizer):
-                self._reach(type(x).__name__, getattr(x, key, None))
+                self._reach(type(x).__name__, attribute(x, key))
         for key in _IMPLICIT:
             self._method(x, key)
-        if hasattr(x, "cache_clear"):
+        if attribute(x, "cache_clear") is not None:
             self.caches.append(x)
         if not getattr(type(x), "is_capture", False):  # whose attributes are not the step's
             self._owners.append((type(x).__name__, x))
@@ -266,7 +268,7 @@ def _is_value(x: Any) -> bool:
 def _inner(function: Any) -> Any:
     """The function of a partial, a method, or a wrapper."""
     for key in ("__wrapped__", "func", "__func__"):
-        inner = getattr(function, key, None)
+        inner = attribute(function, key)
         if inner is not None:
             return _inner(inner)
     return function if isinstance(function, FunctionType) else _common(type(function), "__call__")

@@ -49,6 +49,21 @@ class Common:
         return 2.0
 
 
+class Entries(dict):
+    """Entries that are read as attributes; for others there is no AttributeError."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Rates(list):
+    """A list with an attribute, and with a method."""
+
+    rate = 2.0
+
+    def total(self):
+        return self.rate + FACTORS[-1]
+
+
 def rate_of(x):
     return x.rate
 
@@ -105,6 +120,9 @@ HELD = {  # what is held, how a step reads it, how it changes
     "an item": (lambda: Settings(), lambda h: h[0], setting()),
     "a text": (lambda: Settings(), lambda h: getattr(h, "rate"), setting()),  # noqa: B009
     "another function": (lambda: Settings(), rate_of, setting()),
+    "an entry as an attribute": (lambda: Entries(rate=2.0), rate_of, put(["rate"], 3.0)),
+    "an attribute of a list": (lambda: Rates([1.0]), rate_of, setting()),
+    "what a method of a list reads": (lambda: Rates(), lambda h: h.total(), setting()),
     "a class": (lambda: type("Own", (Common,), {}), lambda h: h.rate, setting()),
     "a class of an object": (
         lambda: type("Own", (Common,), {"rates": [2.0]})(),
