@@ -5,6 +5,7 @@ import pytest
 from references.normalization import group_normalization, layer_normalization, rms_normalization
 
 import core
+import core.functions as F
 import core.links as L
 from core.testing import check_link
 
@@ -160,3 +161,18 @@ def test_a_batch_of_one_example_is_warned_of_in_training():
         layer(x)
     L.BatchNormalization(3)(np.ones((1, 3, 2, 2), "f"))
     L.BatchRenormalization(3)(x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of the mean of nothing
+@pytest.mark.parametrize("shape", [(0, 2), (0, 2, 3), (3, 2, 0)])
+@pytest.mark.parametrize("name", ["BatchNormalization", "BatchRenormalization"])
+def test_a_batch_of_no_examples_leaves_the_averages_as_they_are(name, shape):
+    layer = getattr(L, name)(2)
+    layer(np.array([[1, 2], [3, 5]], "f"))
+    before = layer.avg_mean.copy(), layer.avg_var.copy()
+    layer.cleargrads()
+    y = layer(np.zeros(shape, "f"))
+    assert y.shape == shape
+    F.sum(y).backward()
+    np.testing.assert_array_equal([layer.avg_mean, layer.avg_var], before)
+    np.testing.assert_array_equal([layer.gamma.grad, layer.beta.grad], np.zeros((2, 2)))

@@ -156,10 +156,17 @@ def batch_normalization(
         axis = axes_within("batch_normalization", axis, x.ndim)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     y, mean, var = BatchNormalization.call(x, gamma, beta, eps=eps, axis=axis)
-    count = prod([x.shape[i] for i in axis])
-    move(running_mean, mean.array, decay)
-    move(running_var, var.array * (count / max(count - 1, 1)), decay)
+    follow(running_mean, running_var, mean, var, prod([x.shape[i] for i in axis]), decay)
     return y
+
+
+def follow(
+    running_mean: Any, running_var: Any, mean: Variable, var: Variable, count: int, decay: float
+) -> None:
+    """Move running statistics towards those of a batch, over `count` elements each; 0 have none."""
+    if count:
+        move(running_mean, mean.array, decay)
+        move(running_var, var.array * (count / max(count - 1, 1)), decay)
 
 
 def move(running: Any, new: Any, decay: float) -> None:

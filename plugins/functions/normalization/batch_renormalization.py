@@ -13,8 +13,9 @@ from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.reshape import reshape
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
+    batch_normalization,
     expanded,
-    move,
+    follow,
     reduced_axes,
 )
 from plugins.functions.normalization.fixed_batch_normalization import fixed_batch_normalization
@@ -80,6 +81,9 @@ def batch_renormalization(
         settings: Any = rmax, dmax, eps, running_mean, running_var, decay, update_statistics
         return cast(batch_renormalization(*[*wide, *settings]), x.dtype)
     axis, xp = reduced_axes(None, x.ndim, gamma.ndim), x.xp
+    count = prod([x.shape[i] for i in axis])
+    if not count:  # there are no statistics to correct
+        return batch_normalization(x, gamma, beta, eps=eps)
     one, zero = xp.ones_like(gamma.array), xp.zeros_like(gamma.array)
     z, mean, var = BatchNormalization.call(x, one, zero, eps=eps, axis=axis)
     m, v = [None if s is None else as_array(s) for s in (running_mean, running_var)]
@@ -88,9 +92,7 @@ def batch_renormalization(
     d = _clipped(xp, (mean.array - (zero if m is None else m)) / deviation, -dmax, dmax)
     r, d = xp.astype(r, gamma.dtype), xp.astype(d, gamma.dtype)
     if update_statistics:
-        count = prod([x.shape[i] for i in axis])
-        move(running_mean, mean.array, decay)
-        move(running_var, var.array * (count / max(count - 1, 1)), decay)
+        follow(running_mean, running_var, mean, var, count, decay)
     shape = expanded(x.shape, axis)
     return z * reshape(gamma * r, shape) + reshape(gamma * d + beta, shape)
 
