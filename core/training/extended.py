@@ -30,6 +30,8 @@ class Extended:
     """Extensions by their names, each with its trigger and its priority."""
 
     _entries: dict[str, Entry] = set_by_init()
+    _has_begun: bool = False
+    """Whether a run has begun, in which nothing that is added would be called."""
 
     def __init__(self) -> None:
         self._entries = {}
@@ -52,10 +54,16 @@ class Extended:
         `Extension` says) are not given, the extension's own hold. Of several
         extensions of one name the second is called `NAME_1`, the third `NAME_2`, in the order in
         which they were added. With `call_before_training` it is also called before the first
-        update.
+        update. Raises RuntimeError once the run has begun.
         """
         _check_extension(extension)
         name = self._free_name(name or _own_name(extension))
+        if self._has_begun:
+            raise RuntimeError(
+                f"{type(self).__name__}.extend: expected {name!r} before the run begins; who is "
+                "called in it is known by then. Add it before, and let its trigger say when to "
+                "call it."
+            )
         if trigger is None:
             trigger = getattr(extension, "trigger", Extension.trigger)
         if priority is None:

@@ -142,7 +142,7 @@ class Loop(Extended):
                 "train on."
             )
         _make_directory(type(self).__name__, self.out)
-        self._order = self.extension_order()
+        self._order, self._has_begun = self.extension_order(), True
         self._started_at = time.perf_counter()
         stopped, ended_by = "", None
         with Interruption() as self._interruption:

@@ -54,6 +54,24 @@ def test_extensions_run_by_priority_and_then_by_order(tmp_path):
     assert made.elapsed_time > 0 and not made.is_before_training
 
 
+@pytest.mark.parametrize("when", ["initialize", "call", "after"])
+def test_what_would_never_be_called_is_refused(when, tmp_path):
+    made, added = trainer(tmp_path), []
+
+    def add(trainer):
+        if not added:
+            added.append("late")
+            with pytest.raises(RuntimeError, match="expected 'late' before the run begins"):
+                trainer.extend(print, name="late")
+
+    early = training.make_extension(initializer=add if when == "initialize" else None)
+    made.extend(early(add if when == "call" else lambda trainer: None), name="early")
+    made.run()
+    if when == "after":
+        add(made)
+    assert added == ["late"] and made.extension_names() == ["early"]
+
+
 @pytest.mark.parametrize("method", ["initialize", "call"])
 def test_a_failing_extension_is_named_and_all_are_finalized(tmp_path, method, capsys):
     made, calls = recorded(tmp_path, {"good": 2, "bad": 1}, {"bad": [method, "finalize"]})
