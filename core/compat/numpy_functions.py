@@ -9,6 +9,7 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
+from core import functions
 from core.errors import nearest
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
@@ -39,12 +40,47 @@ _RENAMED = {
     "right_shift": "bitwise_right_shift",
 }
 
+_OF_FUNCTIONS = frozenset(
+    ["average", "cumprod", "diagonal", "dstack", "einsum", "fix", "fliplr", "flipud", "fmod"]
+    + ["hstack", "rollaxis", "vstack"]
+)
+"""Functions that the standard lacks, and that `core.functions` has as NumPy has them."""
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = as_variable(x)
+    if ord is None:
+        return namespace.linalg.vector_norm(x, axis=axis, keepdims=keepdims)
+    if axis is None and x.ndim == 2:
+        return namespace.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    if isinstance(axis, tuple) or (axis is None and x.ndim != 1):
+        raise TypeError(
+            "numpy.linalg.norm: expected ord=None, one axis, or an array of one or two axes, got "
+            f"ord={ord!r}, axis={axis!r} and {x.ndim} axes. Norms of stacks of matrices are "
+            "x.__array_namespace__().linalg.matrix_norm."
+        )
+    return namespace.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def _pad(x: Any, pad_width: Any, mode: str = "constant", **keywords: Any) -> Variable:
+    return functions.pad(x, pad_width, mode, **keywords)
+
+
+def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return list(functions.split_axis(x, indices_or_sections, axis))
+
+
+_OTHERWISE = {"norm": _norm, "pad": _pad, "split": _split}
+"""Functions that are here in other words."""
+
 
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
-    found = getattr(namespace, name, None)  # which keeps what it found: listing all takes long
-    if found is not None:
+    found = getattr(namespace, name, None) or _OTHERWISE.get(name)
+    if found is not None:  # the namespace keeps what it found: listing all takes long
         return found
+    if name in _OF_FUNCTIONS:
+        return getattr(functions, name)
     if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
         return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
     raise TypeError(
