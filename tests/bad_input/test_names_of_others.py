@@ -71,7 +71,7 @@ def test_every_answer_holds(kind, name, takes, tmp_path, monkeypatch):
             model, optimizer = copy.deepcopy(OF_OBJECTS["Link"]), OF_OBJECTS["Optimizer"]
             core.serializers.save_npz("model.npz", model)
             core.serializers.save_npz("optimizer.npz", optimizer)
-            names = {"core": core, "x": OF_OBJECTS["Variable"], "model": model}
+            names = {"core": core, "numpy": np, "x": OF_OBJECTS["Variable"], "model": model}
             room = vars(core.training) if kind == "training" else {}
             eval(target, {**room, **names, "optimizer": optimizer})
 
@@ -97,6 +97,9 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: F.Dense, "core.links.Linear"),
         (lambda: F.dataloader, "core.iterators.SerialIterator"),
         (lambda: L.Conv2D, "'Convolution2D'"),
+        (lambda: F.sort, "numpy.sort"),
+        (lambda: F.slogdet, "numpy.linalg.slogdet"),
+        (lambda: L.EmbedID(3, 2, padding_idx=0), "'ignore_label'"),
         (lambda: core.training.extensions.sgd, "core.optimizers.SGD"),
         (lambda: optimizers.Adam(lr=0.1), "'alpha'"),
         (lambda: optimizers.SGD(learning_rate=0.1), "'lr'"),
