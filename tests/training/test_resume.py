@@ -48,6 +48,28 @@ def test_resumed_at_any_step(whole, tmp_path, step):
         assert (tmp_path / plot).read_bytes() == (whole[0] / plot).read_bytes()
 
 
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("step", [3, 6, STEPS - 1])
+def test_an_error_in_a_step_leaves_the_snapshot_of_the_step_before(whole, tmp_path, step, every):
+    for fails_at in (step, step, None):  # at first, when resumed, and not at all
+        options = {"autoload": True, "snapshot_on_error": True, "snapshots": (every, "iteration")}
+        trainer = small.trainer(tmp_path, **options)
+        convert = trainer.updater.converter
+
+        def fail(*args, updater=trainer.updater, fails_at=fails_at, convert=convert):
+            if updater.iteration == fails_at:
+                raise ArithmeticError
+            return convert(*args)
+
+        trainer.updater.converter = fail
+        try:
+            trainer.run(show_loop_exception_msg=False)
+        except ArithmeticError:
+            assert fails_at == trainer.updater.iteration
+    if step % every == 0:
+        assert small.state(trainer) == whole[1]
+
+
 @settings(max_examples=5)
 @given(st.lists(st.integers(1, STEPS), min_size=1, max_size=4, unique=True).map(sorted))
 def test_stopped_and_resumed_several_times(whole, tmp_path_factory, stops):

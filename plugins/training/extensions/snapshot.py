@@ -77,7 +77,9 @@ def snapshot(
       before it is taken. One that does not fit the trainer is an error. A function
       `autoload(path, object)` takes the place of `load_npz`, as
       `functools.partial(load_npz, strict=False)` for a training that has got a further extension.
-    - `snapshot_on_error` saves also when training ends by an exception.
+    - `snapshot_on_error` saves also when training ends by an exception, unless the iteration is
+      saved already. A run that resumes from there goes on after the batch, and the random numbers,
+      which the step that failed has taken.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
     - Where several ranks train together, one file has the state of all: the first rank writes it,
@@ -155,6 +157,7 @@ class Snapshot(Extension):
     _run: str | None = None  # the one under way
     _loaded: Path | None = None  # what `autoload` has found
     _newest: Path | None = None  # of the files that stand
+    _saved_at: int | None = None  # the iteration whose state is in a file
 
     def __init__(
         self,
@@ -245,6 +248,8 @@ class Snapshot(Extension):
             self.writer.after_save = [self._stands]
         if self.autoload:
             self._load_newest(trainer)
+        if getattr(trainer, "is_resumed", False):
+            self._saved_at = trainer.updater.iteration
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """The snapshots that are there, with their runs."""
@@ -276,7 +281,8 @@ class Snapshot(Extension):
         self._run = getattr(trainer, "run_id", None)
         self._keep_another_runs(path, trainer)
         target = trainer if self._target is None else self._with_run(self._target)
-        self._guarded(lambda: self._save(path, target))
+        if self._guarded(lambda: self._save(path, target)):
+            self._saved_at = trainer.updater.iteration
 
     def _with_run(self, target: Any) -> Any:
         """What is saved of a part of the training: with the run, where files are to be removed."""
@@ -313,18 +319,23 @@ class Snapshot(Extension):
         if self.n_retains > 0:
             snapshot_files.remove_old(path, str(self.filename), self.n_retains, self._is_own)
 
-    def _guarded(self, write: Callable[[], Any]) -> None:
-        """Write; a failure of the system's is what `on_write_error` says."""
+    def _guarded(self, write: Callable[[], Any]) -> bool:
+        """Write, and say whether that went well; a failure is what `on_write_error` says."""
         try:
             write()
         except OSError as error:
             if self.on_write_error == "raise":
                 raise
             place.warn(f"snapshot: not saved, training goes on without it: {error}")
+            return False
+        return True
 
     def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
-        """Save the state in which the error occurred, if this is enabled."""
-        if self.snapshot_on_error:
+        """Save the state in which the error occurred, if this is enabled.
+
+        Not over that of the end of the iteration: half of a step has been made since then.
+        """
+        if self.snapshot_on_error and self._saved_at != trainer.updater.iteration:
             self(trainer)
 
     def on_interrupt(self, trainer: Loop) -> None:
