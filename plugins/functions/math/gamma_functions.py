@@ -39,11 +39,12 @@ def in_double(xp: Any, formula: Any, *inputs: AnyArray, like: AnyArray) -> AnyAr
 
 def lgamma(xp: Any, x: Any) -> AnyArray:
     """The logarithm of |Γ(x)|; infinite at 0, -1, -2, ..."""
-    fraction = xp.abs(x - xp.round(x))  # |sin(πx)| depends on it alone, and is precise so
-    pole = (fraction == 0) & (x <= 0)
     mirrored = x < 0.5
+    below = xp.where(mirrored, x, 0.25)
+    fraction = xp.abs(below - xp.round(below))  # |sin(πx)| depends on it alone, and is precise so
+    pole = fraction == 0
     above = _lgamma_above(xp, xp.where(mirrored, 1.0 - x, x))
-    sine = xp.sin(pi * xp.where(mirrored & ~pole, fraction, 0.5))
+    sine = xp.sin(pi * xp.where(pole, 0.5, fraction))
     return xp.where(pole, inf, xp.where(mirrored, log(pi) - xp.log(sine) - above, above))
 
 
@@ -54,7 +55,7 @@ def _lgamma_above(xp: Any, x: Any) -> AnyArray:
     for i in range(_STEPS):
         product = product * xp.where(small, x + float(i), 1.0)
     z = xp.where(small, x + float(_STEPS), x)
-    total = (z - 0.5) * xp.log(z) - z + log(2 * pi) / 2
+    total = (z - 0.5) * (xp.log(z) - 1) + (log(2 * pi) - 1) / 2  # infinite where z is
     for k, b in enumerate(BERNOULLI[:9], 1):
         total = total + b / (2 * k * (2 * k - 1)) / z ** float(2 * k - 1)
     return total - xp.log(product)
