@@ -123,7 +123,7 @@ def _two_habits(
                 continue
             both, text = {one: again}, again.text
         if accepts({**inputs, **both}):
-            return f"write {text}: {first.habit}; {second.habit}."
+            return f"write {text}: {'; '.join(dict.fromkeys([first.habit, second.habit]))}."
     return ""
 
 

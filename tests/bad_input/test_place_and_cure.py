@@ -133,6 +133,12 @@ def test_of_two_inputs_that_do_not_broadcast_none_is_taken_for_labels():
     assert part(text, "Cure") is None
 
 
+def test_a_habit_of_both_inputs_is_told_once():
+    text = refused(lambda: F.huber_loss(ones(4), ones(4), 1.0))
+    cure = "write x[None] and t[None]: one example without its batch axis."
+    assert part(text, "Cure") == cure
+
+
 class Fails(core.Link):
     def forward(self, x):
         raise OSError("no such device")
