@@ -34,7 +34,14 @@ class CompiledLoops(LoopFuser):
         alone &= group.rows * group.columns < LEAST
         if alone or saved < CALL * (WORTH + arrays / 2):
             return None
-        return _Call(group, self).function()
+        call = _Call(group, self)
+        # More are not packed for another thread, and are more than a processor reads ahead.
+        fits = arrays + len(call.plan.kept()) <= sequences.ARRAYS
+        return call.function() if fits else None
+
+    def sized(self, group: Group) -> Callable[..., tuple[Any, ...]]:
+        """The function of flat arrays of any one length that computes a group of one row."""
+        return _Call(group, self).sized()
 
     def calls(self, equation: Equation) -> bool:
         """Whether an equation is the call of a loop in one part, or a product of small matrices."""
@@ -77,6 +84,21 @@ class _Call(Planned):
 
         run.planned, run.over, run.into = self, self._over(), self._into
         return run  # type: ignore[no-any-return]
+
+    def sized(self) -> Callable[..., tuple[Any, ...]]:
+        """What computes the group of flat arrays of any one length."""
+        dtypes = [value.dtype for value in self.group.outputs]
+
+        def run(*arrays: Any) -> tuple[Any, ...]:
+            size = arrays[0].size
+            numbers = np.array(self.numbers, "float64")
+            read, written = map(_aligned, arrays), [np.empty(size, dtype) for dtype in dtypes]
+            given = *read, *written, numbers, size, 0, 1
+            calls = [(*given, *part) for part in pairwise(parallel.bounds(size, LEAST))]
+            parallel.each(self.loop, calls, small=size < parallel.SMALL * LEAST)
+            return tuple(written)
+
+        return run
 
     def _over(self) -> list[tuple[int, int]]:
         """The pairs of an output and of an input of its elements, which it may overwrite."""

@@ -668,3 +668,14 @@ def test_masks_are_made_before_what_they_look_at_is_let_go():
             np.atleast_1d(moved(*arrays)), np.atleast_1d(program(*arrays)), strict=True
         ):
             np.testing.assert_array_equal(ours, theirs)
+
+
+def test_more_arrays_than_are_packed_for_another_thread_are_left_to_numpy():
+    x = np.linspace(0.5, 5, 1 << 17, dtype="f").reshape(256, -1)
+
+    def powers(x):
+        return [x * i + 1 for i in range(40)]
+
+    with using_threads(2):
+        found = core.trace(powers, x).fused()(x)
+    assert all(map(np.array_equal, found, powers(x)))
