@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays.array_backend import known
-from core.arrays.backend import Backend, Device, Random, host
+from core.arrays.backend import Backend, Device, Random, host, on_kernels_changed
 from core.errors.scalars import is_number, python_number
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, apply, as_values
@@ -161,3 +161,13 @@ class TracedRandom(Random):
 def tracing() -> Backend:
     """The one tracing backend."""
     return known.unnamed.get(TracedArray) or known.unnamed.setdefault(TracedArray, TracingBackend())
+
+
+def _also_traced(backend: Backend, key: str | None) -> None:
+    """Plan anew what is traced, where kernels that it records are others."""
+    made: Any = known.unnamed.get(TracedArray)
+    if made is not None and backend in made.recorded:
+        made._kernels_changed(key)
+
+
+on_kernels_changed.append(_also_traced)

@@ -248,3 +248,28 @@ def test_kernels_see_16_bit_floats_as_eager_shows_them(given, takes, declines, m
         assert seen[0] == ("compute", shown)
         assert ("gradient", given) in seen or not (takes or given == "float32")
     assert [(a.tobytes(), a.dtype) for a in found] == [(a.tobytes(), a.dtype) for a in expected]
+
+
+def test_a_kernel_that_comes_after_a_trace_is_in_the_next_one(monkeypatch):
+    from plugins.functions.loss.mean_squared_error import MeanSquaredError
+
+    x = np.linspace(1, 3, 7)
+
+    def step(x):
+        v = core.Variable(x)
+        y = F.mean_squared_error(v, x * x)
+        y.backward()
+        return y.array, v.grad
+
+    before = core.trace(step, x, kernels=True)(x)
+    home = core.backend.host()
+    monkeypatch.setitem(home.kernels, MeanSquaredError, lambda f, xp, x, y: xp.sum(x) + 1)
+    monkeypatch.setitem(
+        home.gradient_kernels,
+        MeanSquaredError,
+        lambda f, g, needs_grad: (g + f._sources[0].data, None),
+    )
+    found = core.trace(step, x, kernels=True)(x)
+    for y, expected, other in zip(found, step(x), before, strict=True):
+        np.testing.assert_array_equal(y, expected)
+        assert np.any(y != other)
