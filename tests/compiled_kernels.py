@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 import core
-from backends.numpy_backend.kernels import compiled, compiler
+from backends.numpy_backend import fusion
+from backends.numpy_backend.kernels import compiler, tables
 from core.ops.dispatch import forget_plans
 from core.registry.lazy import resolve
 
@@ -20,7 +21,9 @@ def taking(least: int) -> Iterator[None]:
     """Compiled kernels take arrays of so many elements or more."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "SMALL", least)
-        for target in {*compiled.COMPUTE.values(), *compiled.GRADIENT.values()}:
+        patch.setattr(fusion, "CALL", min(least, fusion.CALL))
+        found = tables()
+        for target in {*found["compute"].values(), *found["gradient"].values()}:
             kernel = resolve(target)
             if hasattr(kernel, "least"):
                 patch.setattr(kernel, "least", least)

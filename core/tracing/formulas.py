@@ -4,6 +4,9 @@ A backend that has loops (`Backend.fuser`) needs no kernel by hand for an operat
 they can compute: `Formulas` gives one for its `compute`, and one for its gradient rules. Each is
 made at the first call with inputs of some shapes and dtypes, and settings, from the formula itself.
 16-bit floats that are computed in float32 are widened and rounded within it.
+
+An elementwise operation whose inputs have one shape has one kernel for all shapes, where the
+backend's loops take any number of elements (`Sizer`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from core.tracing.backend import tracing
 from core.tracing.equation import mapped, value_like
 from core.tracing.execution import compiled
 from core.tracing.fusion import fused
-from core.tracing.group import Fuser, Group
+from core.tracing.group import Fuser, Group, Sizer
 from core.tracing.kernels import formula_of
 from core.tracing.passes import optimized
 from core.tracing.program import Program
@@ -30,8 +33,9 @@ from core.tracing.structure import Leaf
 from core.tracing.tape import Tape
 from core.tracing.tracing import recorded
 
-MOST = 1024
+MOST = 4096
 """So many kernels are kept; when there are more, all are made anew."""
+ANY_SHAPE = "any shape"
 
 
 class _Made(NamedTuple):
@@ -40,6 +44,7 @@ class _Made(NamedTuple):
     run: Callable[..., tuple[Any, ...]]
     names: tuple[Any, ...]
     plain: dict[str, Any]
+    of_any_shape: bool
 
 
 class Formulas:
@@ -59,7 +64,7 @@ class Formulas:
         """The kernel of an operation; NotImplemented where no loop is in its formula."""
         own = f._own()
         tree = arrays, own
-        made, given = self._found(("compute", type(f)), tree, _traced_compute, f)
+        made, given = self._found(("compute",), (), tree, _traced_compute, f)
         if made is None:
             return NotImplemented
         found = made.run(*given)
@@ -80,8 +85,9 @@ class Formulas:
             own["shapes"] = f.shapes
         data = f.data if several else (f.data,)
         tree = (g if several else (g,), [s.data for s in f._sources], data or (), own)
-        key = "gradient", type(f), needs_grad, *[_like(s) for s in f._sources]
-        made, given = self._found(key, tree, _traced_gradient, f, needs_grad)
+        key = "gradient", needs_grad, *[(s.spec.dtype, s._sources is None) for s in f._sources]
+        shapes = [s.spec.shape for s in f._sources]
+        made, given = self._found(key, shapes, tree, _traced_gradient, f, needs_grad)
         if made is None:
             return NotImplemented
         gradients: list[Any] = [None] * len(f._sources)
@@ -91,25 +97,35 @@ class Formulas:
 
     compute.takes_halves = gradient.takes_halves = True  # type: ignore[attr-defined]
 
-    def _found(self, key: Any, tree: Any, trace: Any, *args: Any) -> tuple[_Made | None, list[Any]]:
+    def _found(
+        self, key: Any, shapes: Any, tree: Any, trace: Any, f: Any, *args: Any
+    ) -> tuple[_Made | None, list[Any]]:
+        """The kernel for what is like this, and its arrays; made where there is none yet."""
         given: list[Any] = []
         frozen = _frozen(tree, given, self._backend.array_type)
-        key = *key, self._backend.spec_device(given[0]), frozen
+        key = *key, type(f), self._backend.spec_device(given[0]), frozen
+        shapes = *shapes, *[array.shape for array in given]
+        keys = [(*key, shapes)]
+        if f._elementwise and len({*shapes}) == 1:
+            keys.insert(0, (*key, ANY_SHAPE))
         try:
-            return self._known[key], given
-        except KeyError:
-            pass
+            for key in keys:
+                if key in self._known:
+                    return self._known[key], given
         except TypeError:  # a setting that cannot be hashed
             return None, given
         if is_debug():  # where formulas look at values
             return None, given
-        made = self._made(trace, tree, given, *args)
+        made = self._made(len(keys) == 2, trace, tree, given, f, *args)
+        key = keys[0 if made is not None and made.of_any_shape else -1]
         with publishing:
             if len(self._known) >= MOST:
                 self._known.clear()
             return self._known.setdefault(key, made), given
 
-    def _made(self, trace: Any, tree: Any, given: list[Any], *args: Any) -> _Made | None:
+    def _made(
+        self, alike: bool, trace: Any, tree: Any, given: list[Any], *args: Any
+    ) -> _Made | None:
         names: list[Any] = []
         plain: dict[str, Any] = {}
 
@@ -127,7 +143,28 @@ class Formulas:
         calls = [equation.call for equation in program.equations]
         if program.changes or not any([isinstance(call.function, Group) for call in calls]):
             return None
-        return _Made(compiled(program), tuple(names), plain)
+        sized = self._sized(program) if alike and not plain else None
+        return _Made(sized or compiled(program), tuple(names), plain, sized is not None)
+
+    def _sized(self, program: Program) -> Callable[..., tuple[Any, ...]] | None:
+        """What computes it of arrays of any one shape; None where it is more than one loop."""
+        group: Any = program.equations[0].call.function
+        if len(program.equations) > 1 or not isinstance(self._fuser, Sizer) or group.rows > 1:
+            return None
+        outer = {*group.inputs, *group.outputs}
+        if {*program.outputs} - {*group.outputs} or {*group.inputs} - {*program.inputs}:
+            return None
+        if group.ends or group.columns == 1 or {v.size for v in outer} != {group.columns}:
+            return None
+        run = self._fuser.sized(group)
+        read = [program.inputs.index(value) for value in group.inputs]
+        written = [group.outputs.index(value) for value in program.outputs]
+
+        def sized(*arrays: Any) -> tuple[Any, ...]:
+            found = run(*[arrays[i].reshape(-1) for i in read])
+            return tuple([found[i].reshape(arrays[0].shape) for i in written])
+
+        return sized
 
 
 def program_of(function: Callable[..., Any], arrays: list[Any], backend: Backend) -> Program:
@@ -138,20 +175,16 @@ def program_of(function: Callable[..., Any], arrays: list[Any], backend: Backend
 
 
 def _frozen(tree: Any, arrays: list[Any], kind: type) -> Any:
-    """A structure as something to be looked up by, with shape and dtype for each array."""
+    """A structure as something to be looked up by, with the dtype of each array."""
     if isinstance(tree, kind):
         arrays.append(tree)
         array: Any = tree
-        return kind, array.shape, array.dtype
+        return kind, array.dtype
     if isinstance(tree, (tuple, list)):
         return tuple([_frozen(part, arrays, kind) for part in tree])
     if isinstance(tree, dict):
         return tuple([(name, _frozen(part, arrays, kind)) for name, part in tree.items()])
     return type(tree), tree
-
-
-def _like(source: Any) -> Any:
-    return source.spec.shape, source.spec.dtype, source._sources is None
 
 
 def _node(f: Any, own: dict[str, Any]) -> Any:

@@ -102,6 +102,17 @@ class Sequencer(Protocol):
         """
 
 
+@runtime_checkable
+class Sizer(Protocol):
+    """A fuser whose loops go over any number of elements."""
+
+    def sized(self, group: Group) -> Callable[..., tuple[Any, ...]]:
+        """The function of flat arrays of one length, whichever, that computes a group of one row.
+
+        Its inputs and outputs have an element for each column.
+        """
+
+
 def reduced_axes(equation: Equation) -> set[int]:
     """The axes over which a reduction goes."""
     x = equation.args[0]

@@ -20,7 +20,7 @@ from compiled_kernels import taking
 
 import core
 import core.functions as F
-from backends.numpy_backend.kernels import compiled, compiler, plain, tables
+from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
 from backends.numpy_backend.kernels.compiled import normalization
 from core.registry import configuration
 from core.registry.kernel_table import KernelTable
@@ -34,7 +34,11 @@ pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[
 
 NUMPY = core.backend.get("numpy")
 OF_KERNELS = [name for name in CHECKS if name != "traced"]  # programs follow formulas
-BY_NAME = {key.rpartition(":")[2]: key for key in compiled.COMPUTE | compiled.GRADIENT}
+BY_NAME = {
+    key.rpartition(":")[2]: key
+    for table in (compiled, formulas)
+    for key in table.COMPUTE | table.GRADIENT
+}
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""Faster forms of ops on NumPy: `plain` ones in NumPy's words, and `compiled` ones where numba is.
+"""Faster forms of ops on NumPy: `plain` ones in NumPy's words; where numba is, `compiled` ones by
+hand, and loops made of `formulas`.
 
 Which one runs depends on what is installed and on dtypes and shapes, never on timing, so that a
 run that is resumed has the same bits. A kernel that does not suit its arguments gives
@@ -8,7 +9,7 @@ formula.
 
 from __future__ import annotations
 
-from backends.numpy_backend.kernels import compiled, plain
+from backends.numpy_backend.kernels import compiled, formulas, plain
 from backends.numpy_backend.kernels.compiler import available
 
 SECTIONS = ("compute", "gradient", "update", "update_all")
@@ -20,8 +21,8 @@ def tables() -> dict[str, dict[str, str]]:
     if not available():
         return offered
     added = {
-        "compute": compiled.COMPUTE,
-        "gradient": compiled.GRADIENT,
+        "compute": formulas.COMPUTE | compiled.COMPUTE,
+        "gradient": formulas.GRADIENT | compiled.GRADIENT,
         "update_all": compiled.UPDATE_ALL,
     }
     return {section: offered.get(section, {}) | added.get(section, {}) for section in SECTIONS}

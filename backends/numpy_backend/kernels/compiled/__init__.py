@@ -4,9 +4,9 @@ Each is compared with the formula by tests/backends/test_compiled_kernels.py. Th
 formula's operations in its order give its bits; where sums are taken in another order, or
 exponentials by another polynomial, results differ within the tolerance of the dtype.
 
-Left to NumPy as measured on one thread: `tanh` (0.15 to 0.3 of PyTorch's time), the mean squared
-error and its gradient (0.5 to 0.9), sums over the first axis (the gradient of a linear layer's
-bias, 14 us for 100 by 1000, beside milliseconds for its products).
+Left to NumPy as measured on one thread: `tanh` (0.15 to 0.3 of PyTorch's time), sums over the first
+axis (the gradient of a linear layer's bias, 14 us for 100 by 1000, beside milliseconds for its
+products).
 """
 
 from __future__ import annotations

@@ -1,0 +1,113 @@
+"""Kernels from formulas: large arrays of operations that need no kernel by hand, in compiled loops.
+
+An operation stands here where its formula, or its gradient rules, make several arrays on the way,
+and a loop for all of them takes at most four fifths of their time on one thread (of 512 by 1024
+float32). Others that were looked at win nothing: functions of one call, as `sin`, whose time NumPy
+spends on the function itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+from core.arrays.backend import BACKENDS
+
+LEAST = 65536
+"""Elements of the first input: of fewer, looking for the loop takes as long as it saves."""
+
+_FUNCTIONS = "plugins.functions"
+_HERE = __name__
+
+
+def _named(kernel: str, *operations: str) -> dict[str, str]:
+    return dict.fromkeys([f"{_FUNCTIONS}.{operation}" for operation in operations], kernel)
+
+
+_ELEMENTWISE = (
+    "activation.prelu:PReLU",
+    "activation.rrelu:RReLU",
+    "loss.absolute_error:AbsoluteError",
+    "loss.squared_error:SquaredError",
+    "math.erf:Erf",
+    "math.erfc:Erfc",
+    "math.erfc:Erfcx",
+    "math.erfinv:Erfcinv",
+    "math.erfinv:Erfinv",
+    "math.gamma:Digamma",
+    "math.gamma:LGamma",
+    "math.linear_interpolate:LinearInterpolate",
+    "math.ndtr:LogNdtr",
+    "math.ndtr:Ndtr",
+    "math.ndtr:Ndtri",
+    "math.root:Rsqrt",
+    "math.root:Sqrt",
+    "math.squared_difference:SquaredDifference",
+    "noise.zoneout:Zoneout",
+    "normalization.l2_normalization:NormalizeL2",
+    "normalization.rms_normalization:RMSNormalization",
+)
+_REDUCING = (
+    "evaluation.r2_score:R2Score",
+    "loss.contrastive:Contrastive",
+    "loss.hinge:Hinge",
+    "loss.huber_loss:HuberLoss",
+    "loss.mean_absolute_error:MeanAbsoluteError",
+    "loss.mean_squared_error:MeanSquaredError",
+    "loss.sigmoid_cross_entropy:SigmoidCrossEntropy",
+    "loss.triplet:Triplet",
+    "loss.vae:BernoulliNLL",
+    "loss.vae:GaussianKLDivergence",
+    "loss.vae:GaussianNLL",
+    "math.logsumexp:LogSumExp",
+    "math.norm:BatchL2NormSquared",
+)
+_SEVERAL_OUTPUTS = ("rnn.slstm:SLSTM", "rnn.tree_lstm:TreeLSTM")
+_FORWARD_ONLY = (  # whose gradients have plain kernels
+    "activation.clipped_relu:ClippedReLU",
+    "activation.crelu:CReLU",
+    "activation.hard_sigmoid:HardSigmoid",
+)
+_BACKWARD_ONLY = (
+    "math.arithmetic:Power",
+    "math.trigonometric:Arccos",
+    "math.trigonometric:Arcsin",
+    "math.trigonometric:Arctan2",
+    "normalization.fixed_batch_normalization:FixedBatchNormalization",
+)
+
+COMPUTE = _named(f"{_HERE}:compute", *_ELEMENTWISE, *_REDUCING, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
+GRADIENT = _named(f"{_HERE}:gradient", *_ELEMENTWISE, *_BACKWARD_ONLY) | _named(
+    f"{_HERE}:gradient_of_first", *_REDUCING, *_SEVERAL_OUTPUTS
+)
+
+
+@cache
+def _formulas(backend: Any) -> Any:
+    from core.tracing import Formulas
+
+    return Formulas(backend, backend.fuser())
+
+
+def compute(f: Any, xp: Any, *arrays: Any) -> Any:
+    """The kernel of an operation, from its formula."""
+    return _formulas(BACKENDS[type(arrays[0])]).compute(f, xp, *arrays)
+
+
+def gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """The kernel of its gradients, from its rules."""
+    return _formulas(f._sources[0].spec.backend).gradient(f, g, needs_grad)
+
+
+def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
+    """The same where the result may have few elements, or is more than one."""
+    few = prod(f._sources[0].spec.shape) < gradient.least  # type: ignore[attr-defined]
+    return NotImplemented if few else gradient(f, g, needs_grad)
+
+
+_kernel: Any
+for _kernel in (compute, gradient):
+    _kernel.least = LEAST
+for _kernel in (compute, gradient, gradient_of_first):
+    _kernel.in_loops = True
