@@ -106,6 +106,34 @@ def test_probabilities_for_labels(kind, reduce):
         F.softmax_cross_entropy(X, p[:2], soft_target_loss=kind)
 
 
+@pytest.mark.parametrize("reduce", ["mean", "no"])
+@pytest.mark.parametrize("normalize", [True, False])
+@given(shape=st.lists(st.integers(0, 3), min_size=1, max_size=3), seed=st.integers(0, 9))
+def test_probabilities_for_labels_of_two_classes(shape, seed, normalize, reduce):
+    drawn = np.random.default_rng(seed)
+    x, p, g = 9 * drawn.normal(size=shape), drawn.uniform(size=shape).round(1), np.ones(shape)
+    share = special.expit(x)
+    each = -(special.xlog1py(1 - p, -share) + special.xlogy(p, share))
+
+    def function(x, t):
+        return F.sigmoid_cross_entropy(x, t, normalize, reduce)
+
+    mean = each.sum() / max(each.size if normalize else len(each), 1)
+    np.testing.assert_allclose(function(x, p).array, each if reduce == "no" else mean)
+    labels = p.round()
+    np.testing.assert_allclose(function(x, labels).array, function(x, labels.astype(int)).array)
+    check_backward(function, (x, p), g if reduce == "no" else None)
+
+
+def test_probabilities_of_two_classes_have_the_shape_and_dtype_of_scores():
+    with pytest.raises(InvalidType, match=r"x.shape == t.shape"):
+        F.sigmoid_cross_entropy(X, X[0])
+    with pytest.raises(InvalidType, match=r"x.dtype == t.dtype"):
+        F.sigmoid_cross_entropy(X.astype("f"), X)
+    halves = np.full(70_000, 0.5, "float16")  # whose sum is beyond the dtype
+    assert abs(float(F.sigmoid_cross_entropy(halves * 0, halves).array) - np.log(2)) < 1e-3
+
+
 @pytest.mark.parametrize("kind", ["cross-entropy", "kl-divergence"])
 def test_classes_that_neither_scores_nor_probabilities_have(kind):
     x = Variable(np.array([[1.0, 2.0, -np.inf], [0.0, -np.inf, -np.inf]]))

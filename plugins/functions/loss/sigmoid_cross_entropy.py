@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, choice, integers, real
-from core.typing import AnyArray
-from plugins.functions.derived import function_of
-from plugins.functions.loss.reduction import check_reduce
+from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
+from core.arrays import backend
+from core.errors.kinds import checked
+from core.typing import AnyArray, Array
+from plugins.functions.array.cast import arrays_in, cast, halves_widened
+from plugins.functions.loss.reduction import check_reduce, reduced
+from plugins.functions.loss.vae import BernoulliNLL
+from plugins.functions.math.sum import sum
+from plugins.functions.refusal import require
 
 
 class SigmoidCrossEntropy(FunctionNode):
-    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
+    """w (max(x, 0) - x t + log(1 + exp(-|x|))); the gradient is g w (sigmoid(x) - t).
 
-    It is computed as w (max(x, 0) - x t + log(1 + exp(-|x|))), and the gradient is
-    g w (sigmoid(x) - t): w is 0 for the label -1, otherwise 1, divided by the count where the mean
-    is taken.
-
-    Right for scores of any size: nothing can overflow.
-
-    Args:
-        x: Scores, floating, of any shape.
-        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing.
-        normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
-            by the length of the first axis.
-        reduce: 'mean', or 'no' for the loss of each element.
-
-    Returns:
-        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        ValueError: `reduce` is unknown.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
-    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    w is 0 for the label -1, otherwise 1, divided by the count where the mean is taken.
     """
 
     normalize: bool = True
@@ -73,4 +56,53 @@ class SigmoidCrossEntropy(FunctionNode):
         return xp.where(t == -1, 0.0, g * error)
 
 
-sigmoid_cross_entropy = function_of(SigmoidCrossEntropy, "sigmoid_cross_entropy")
+@checked
+def sigmoid_cross_entropy(
+    x: Array, t: Array, normalize: bool = True, reduce: str = "mean"
+) -> Variable:
+    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
+
+    Right for scores of any size: nothing can overflow.
+
+    Args:
+        x: Scores, floating, of any shape.
+        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing; or
+            probabilities, of the shape and dtype of `x`, as of labels that are smoothed or mixed.
+        normalize: Whether the mean is over the labels that are not -1, of probabilities over all;
+            else it is the sum divided by the length of the first axis.
+        reduce: 'mean', or 'no' for the loss of each element.
+
+    Returns:
+        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([0, -1000], "f")
+    >>> F.sigmoid_cross_entropy(x, np.array([1, 1]), reduce="no")
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    >>> F.sigmoid_cross_entropy(x, np.array([1, 0.1], "f"), reduce="no")
+    variable([  0.6931472, 100.       ], dtype=float32)
+    """
+    check_reduce("sigmoid_cross_entropy", reduce)
+    if any([backend.of(a).kind(a.dtype) == "f" for a in arrays_in((t,))]):
+        return _of_probabilities(x, t, normalize, reduce)
+    return SigmoidCrossEntropy.call(x, t, normalize, reduce)
+
+
+def _of_probabilities(x: Any, t: Any, normalize: bool, reduce: str) -> Variable:
+    x, t = as_variable(x), as_variable(t)
+    require(
+        "sigmoid_cross_entropy",
+        ("x.dtype == t.dtype", x.dtype, t.dtype),
+        ("x.shape == t.shape", x.shape, t.shape),
+    )
+    wide = halves_widened(x, t) if reduce == "mean" else None
+    if wide:
+        return cast(_of_probabilities(wide[0], wide[1], normalize, reduce), x.dtype)
+    loss = BernoulliNLL.call(t, x)
+    if reduce == "mean" and not normalize and x.ndim:
+        return sum(loss) / max(len(x), 1)
+    return reduced(loss, reduce)
