@@ -151,6 +151,9 @@ from plugins.functions.loss.mean_absolute_error import MeanAbsoluteError as Mean
 from plugins.functions.loss.mean_squared_error import MeanSquaredError as MeanSquaredError
 from plugins.functions.loss.negative_sampling import negative_sampling as negative_sampling
 from plugins.functions.loss.sigmoid_cross_entropy import SigmoidCrossEntropy as SigmoidCrossEntropy
+from plugins.functions.loss.sigmoid_cross_entropy import (
+    sigmoid_cross_entropy as sigmoid_cross_entropy,
+)
 from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy as SoftmaxCrossEntropy
 from plugins.functions.loss.softmax_cross_entropy import (
     softmax_cross_entropy as softmax_cross_entropy,
@@ -1460,39 +1463,6 @@ def mean_squared_error(x0: Array, x1: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.mean_squared_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
     variable(2., dtype=float32)
-    """
-
-def sigmoid_cross_entropy(
-    x: Array,
-    t: Array,
-    normalize: bool = True,
-    reduce: str = "mean",
-) -> Variable:
-    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
-
-    It is computed as w (max(x, 0) - x t + log(1 + exp(-|x|))), and the gradient is
-    g w (sigmoid(x) - t): w is 0 for the label -1, otherwise 1, divided by the count where the mean
-    is taken.
-
-    Right for scores of any size: nothing can overflow.
-
-    Args:
-        x: Scores, floating, of any shape.
-        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing.
-        normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
-            by the length of the first axis.
-        reduce: 'mean', or 'no' for the loss of each element.
-
-    Returns:
-        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        ValueError: `reduce` is unknown.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
-    variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
 
 def squared_error(x0: Array, x1: Array) -> Variable:
