@@ -198,6 +198,17 @@ def test_names_with_and_without_links_and_prefix():
     ]
 
 
+@pytest.mark.parametrize(
+    "make", [extensions.ParameterStatistics, extensions.HistogramReport], ids=lambda e: e.__name__
+)
+def test_two_links_whose_parameters_have_one_name_are_refused(make):
+    model = small.Model()
+    with pytest.raises(ValueError, match=f"{make.__name__}: expected links.*two that have a 'W'"):
+        make([linear(), linear()])
+    for links in ([model.l1, model.l2], [model, model.l1], [model, linear()]):
+        make(links)
+
+
 def test_statistics_of_ones_own_may_be_several_numbers():
     statistics = extensions.ParameterStatistics(linear(), None, trigger=lambda trainer: True)
     statistics.register_statistics("ends", lambda x: [x[0], x[-1]])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from core import Link
 from core.arrays import backend
 
 SIGMAS = (0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87)
@@ -40,3 +41,16 @@ def _between(ordered: Any, position: float) -> Any:
     if share == 0:
         return ordered[low]
     return ordered[low] + (ordered[low + 1] - ordered[low]) * share
+
+
+def check_names(who: str, links: Iterable[Link]) -> None:
+    """Raise ValueError where parameters of two links would be told under one name."""
+    known: dict[str, Any] = {}
+    for link in links:
+        for path, parameter in link.namedparams():
+            name = f"{link.name or ''}{path}".lstrip("/")
+            if known.setdefault(name, parameter) is not parameter:
+                raise ValueError(
+                    f"{who}: expected links whose parameters have names of their own, got two that "
+                    f"have a {name!r}. Add an extension for each, or give one link that has both."
+                )

@@ -15,6 +15,7 @@ from core.arrays import backend
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
 from core.training import Extension
+from plugins.training.extensions.distribution import check_names
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
 
@@ -40,7 +41,8 @@ class HistogramReport(Extension):
         grads: Whether gradients are taken, too.
         filename: The file.
 
-    In `trainer.extend(..., trigger=(100, "iteration"))` another time can be chosen.
+    In `trainer.extend(..., trigger=(100, "iteration"))` another time can be chosen. Raises
+    ValueError where parameters of two links would have one name.
 
     >>> from types import SimpleNamespace
     >>> import core.links as L, tempfile
@@ -74,6 +76,7 @@ class HistogramReport(Extension):
                     "HistogramReport: expected links or names of observed arrays, got "
                     f"{type(target).__name__}."
                 )
+        check_names("HistogramReport", [each for each in listed if isinstance(each, Link)])
         self._bins = bins
         self._grads = grads
         self._filename = filename

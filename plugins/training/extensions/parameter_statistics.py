@@ -11,7 +11,7 @@ from core.arrays import backend
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension, TriggerSpec
-from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
+from plugins.training.extensions.distribution import SIGMAS, check_names, flat, percentiles
 from plugins.training.extensions.observed import Observed
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class ParameterStatistics(Extension):
     number or several; 'default' takes `default_statistics`: mean, std, min, max, zeros (how many)
     and percentile (at -3 ... 3 standard deviations of a normal distribution). With
     `skip_nan_params`, every statistic of what holds a NaN is a single NaN, and no function is
-    called. Parameters that have no values yet, or no gradient, are passed over.
+    called. Parameters that have no values yet, or no gradient, are passed over. Raises ValueError
+    where parameters of two links would have one name.
 
     In your own loop:
 
@@ -88,6 +89,7 @@ class ParameterStatistics(Extension):
         skip_nan_params: bool = False,
     ) -> None:
         self._links = [links] if isinstance(links, Link) else list(links)
+        check_names("ParameterStatistics", self._links)
         self._statistics = _chosen(statistics, self.default_statistics)
         self._attributes = [
             name for name, wanted in (("data", report_params), ("grad", report_grads)) if wanted
