@@ -144,6 +144,7 @@ def test_strides_count_elements(shape, strides, offset):
         (lambda: F.einsum("ij", X), "ndim fits 'ij'"),
         (lambda: F.tensordot(X, X, 1), "4 != 2"),
         (lambda: F.tensordot(X, X, (3, 0)), "axis of a"),
+        (lambda: F.tensordot(X, X, -1), "axes >= 0"),
         (lambda: F.diagonal(X, 0, 0, 3), "axis is 3"),
         (lambda: F.scatter_add(X, 0, X), "b.shape"),
         (lambda: F.as_strided(X, (25,), (1,)), "elements 0 to 24"),

@@ -30,7 +30,8 @@ def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2)
         The dtype of `a`; the other axes of `a`, then the others of `b`.
 
     Raises:
-        InvalidType: There are no such axes, or two that belong together differ in length.
+        InvalidType: There are no such axes, or no such number of them, or two that belong together
+            differ in length.
         ValueError: An axis comes twice, or there are more of one array than of the other.
 
     >>> import core.functions as F, numpy as np
@@ -66,6 +67,8 @@ def contracted(a: Variable, b: Variable, over_a: Shape, over_b: Shape) -> Variab
 
 def _pair(axes: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(axes, int):
+        if axes < 0:
+            raise _refused("axes >= 0, a number of axes", str(axes))
         return tuple(range(ndim - axes, ndim)), tuple(range(axes))
     first, second = ((one,) if isinstance(one, int) else one for one in axes)
     return first, second
