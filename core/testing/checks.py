@@ -49,9 +49,16 @@ def _compare_with_reference(trial: Trial, dtype: str, outputs: list[Any]) -> Non
 
 
 def gradient(trial: Trial) -> None:
-    """Gradients are those of central differences in float64, for each input alone and together."""
+    """Gradients are those of central differences in float64, for each input alone and together.
+
+    An input without a rule changes nothing. On kinks and ends of ranges gradients are numbers.
+    """
     if not _has_gradient(trial, "gradient"):
         return
+    if trial.case.kind == "edges":
+        _refuse_no_numbers(trial)
+        return
+    _refuse_forgotten_rules(trial)
     for needs_grad in _subsets(trial.differentiable):
         function, arrays, cotangents = _as_function(trial, needs_grad)
         if cotangents is None:
@@ -70,6 +77,49 @@ def gradient(trial: Trial) -> None:
 
 
 _EPS = 1e-3
+
+
+def _refuse_no_numbers(trial: Trial) -> None:
+    """Refuse NaN among the gradients of outputs that are finite."""
+    for dtype in trial.dtypes():
+        outputs, gradients = trial.run_with_gradients(dtype)
+        found = [_wide(trial, y) for y in outputs if y is not None]
+        if all([np.isfinite(y).all() for y in found]):
+            for i, g in enumerate(gradients):
+                if g is not None and np.isnan(_wide(trial, g)).any():
+                    name = _differentiable_name(trial, i)
+                    raise AssertionError(
+                        f"gradient of {name} in {dtype}: expected a number where the output is "
+                        "one, as on kinks and at the ends of ranges, got NaN"
+                    )
+
+
+def _wide(trial: Trial, array: Any) -> Any:
+    host = trial.host(array)
+    return host if host.dtype.kind == "c" else host.astype("float64")
+
+
+def _refuse_forgotten_rules(trial: Trial) -> None:
+    """Refuse an input without a gradient rule by which finite differences change an output."""
+    for i, declared in enumerate(trial.case.inputs):
+        name = trial.case.names[i]
+        rule = f"gradient_{name}"
+        if not declared.real or i in trial.differentiable or rule in trial.domain.leave_out:
+            continue
+        array = trial.case.arrays("float64")[i]
+        step = _EPS * np.random.default_rng(trial.case.seed + 3).normal(size=array.shape)
+        ends = []
+        for moved in (array + step, array - step):
+            inputs = trial.arrays("float64")
+            inputs[i] = trial.backend.asarray(np.asarray(moved))
+            ends.append([_wide(trial, y.array) for y in trial.run(inputs)])
+        slope = max([np.abs(a - b).max(initial=0) for a, b in zip(*ends, strict=True)]) / _EPS
+        if slope > GRADIENT.relative:
+            raise AssertionError(
+                f"{trial.op.__name__} has no gradient rule for {name}, with which its output "
+                f"changes. Write {rule}, or say why there is none: "
+                f"Domain(leave_out={{{rule!r}: 'not differentiable'}})."
+            )
 
 
 def _is_precise(trial: Trial, cotangents: tuple[Any, ...]) -> bool:
@@ -401,7 +451,7 @@ CHECKS: dict[str, Check] = {
     "traced": traced,
 }
 
-ON_EDGES = ("forward", "dtypes", "layouts", "mutation", "kernels", "backends", "repeat")
+ON_EDGES = ("forward", "gradient", "dtypes", "layouts", "mutation", "kernels", "backends", "repeat")
 """The checks that make sense on kinks and at the ends of ranges."""
 
 ON_EMPTY = ("empty", "dtypes", "mutation", "backends")

@@ -38,14 +38,17 @@ CHECKS = (
 def left_out(domain: Any) -> dict[str, str]:
     """The checks that a domain leaves out, each with the reason; DeclarationError for other names.
 
+    `gradient_x` leaves out the rule for the input `x` alone.
+
     >>> from core import Domain
     >>> left_out(Domain("()->()", leave_out={"gradients": "random"}))
     Traceback (most recent call last):
     core.errors.DeclarationError: leave_out: there is no check 'gradients'. Did you mean 'gradient'?
     """
     found: dict[str, str] = domain.leave_out
+    checks = (*CHECKS, *[f"gradient_{name}" for name in domain.values])
     for check, reason in found.items():
-        for name, known, what in ((check, CHECKS, "check"), (reason, REASONS, "reason")):
+        for name, known, what in ((check, checks, "check"), (reason, REASONS, "reason")):
             if name not in known:
                 raise DeclarationError(
                     f"leave_out: there is no {what} {name!r}.{nearest(name, known)}"

@@ -33,10 +33,12 @@ def check_op(
     """Prove an op class from its domain; AssertionError, with a snippet, where it fails.
 
     Hypothesis draws inputs and settings from `op.domain`, and on each backend: the forward is
-    compared with `reference`, gradients and second gradients with central differences, results in
-    every floating dtype with float64; strided, empty, broadcast and 0-d inputs work; inputs are not
-    written to; exactly the arrays that the rules name are retained; kernels equal the formula;
-    backends equal NumPy; a repetition gives the same bits, and so does a trace (`core.trace`).
+    compared with `reference`, gradients and second gradients with central differences, which an
+    input without a rule does not change (or `leave_out={"gradient_x": "not differentiable"}` says
+    so), and results in every floating dtype with float64; gradients on kinks are numbers; strided,
+    empty, broadcast and 0-d inputs work; inputs are not written to; exactly the arrays that the
+    rules name are retained; kernels equal the formula; backends equal NumPy; a repetition gives the
+    same bits, and so does a trace (`core.trace`).
 
     Args:
         op: A FunctionNode class with a domain.

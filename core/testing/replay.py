@@ -42,6 +42,7 @@ def traced(trial: Trial) -> None:
             "leave_out={'traced': 'depends on values'}."
         )
         raise
+    _refuse_writes(trial, program)
     trial.restore_random_state()
     _refuse_others(program(arrays, cotangents), expected, program)
     if any([trial.op in table for table in _tables(trial)]):
@@ -57,6 +58,15 @@ def traced(trial: Trial) -> None:
     trial.restore_random_state()
     _seed(scope)
     _refuse_others(scope["program"](arrays, cotangents), expected, program.source())
+
+
+def _refuse_writes(trial: Trial, program: Any) -> None:
+    """Refuse what writes into an argument, also where it puts back what was there."""
+    names = trial.case.names
+    for target, _ in program.changes:
+        if isinstance(target, int):
+            name = f"input {names[target]}" if target < len(names) else "a cotangent"
+            raise AssertionError(f"traced: {trial.op.__name__} writes into {name}:\n{program}")
 
 
 def _refuse_others(found: Sequence[Any], expected: Sequence[Any], text: Any) -> None:

@@ -131,6 +131,65 @@ def test_a_wrong_gradient():
     assert "does not fit the forward" in text and "'gradient'" in check
 
 
+class Product(Elementwise):
+    """x y, of which only x has a rule."""
+
+    domain = Domain(x=real(-2, 2), y=real(-2, 2))
+
+    def compute(self, xp, x, y):
+        return x * y
+
+    def gradient_x(self, xp, g, y):
+        return g * y
+
+
+def test_a_forgotten_rule():
+    text, check, _ = failure(Product, np.multiply)
+    assert "no gradient rule for y" in text and "Write gradient_y" in text
+    assert "'gradient'" in check
+
+
+def test_rules_that_are_left_out_and_inputs_that_need_none():
+    class Left(Product):
+        domain = Domain(
+            x=real(-2, 2), y=real(-2, 2), leave_out={"gradient_y": "not differentiable"}
+        )
+
+    class Signed(Product):
+        domain = Domain(x=real(-2, 2), y=real(-2, 2, kinks=[0]))
+
+        def compute(self, xp, x, y):
+            return x * xp.sign(y)
+
+        def gradient_x(self, xp, g, y):
+            return g * xp.sign(y)
+
+    class Wrong(Product):
+        domain = Domain(
+            x=real(-2, 2), y=real(-2, 2), leave_out={"gradient_z": "not differentiable"}
+        )
+
+    check_op(Left, np.multiply, ["numpy"])
+    check_op(Signed, lambda x, y: x * np.sign(y), ["numpy"])
+    with pytest.raises(DeclarationError, match="no check 'gradient_z'. Did you mean 'gradient'"):
+        check_op(Wrong, np.multiply)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_a_gradient_that_is_no_number_on_a_kink():
+    class Magnitude(Elementwise):
+        domain = Domain(x=real(-2, 2, kinks=[0]))
+
+        def compute(self, xp, x):
+            return xp.abs(x)
+
+        def gradient(self, xp, g, x):
+            return g * x / xp.abs(x)
+
+    text, check, _ = failure(Magnitude, np.abs, examples=40)
+    assert "gradient of x in float64: expected a number" in text and "'gradient'" in check
+
+
 def test_a_gradient_whose_own_gradient_is_wrong():
     class Wrong(Cube):
         def gradient(self, xp, g, x):
@@ -190,6 +249,18 @@ def test_a_written_to_cotangent():
             return result
 
     assert "the backward wrote into cotangent 0" in failure(Writing, checks=["mutation"])[0]
+
+
+def test_a_written_to_input_that_is_put_back():
+    class Writing(Cube):
+        def compute(self, xp, x):
+            x *= 2
+            y = x * x * x / 8
+            x /= 2
+            return y
+
+    text, check, _ = failure(Writing)
+    assert "traced: Writing writes into input x" in text and "'traced'" in check
 
 
 def test_an_array_kept_by_mistake():

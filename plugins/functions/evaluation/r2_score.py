@@ -34,6 +34,7 @@ class R2Score(FunctionNode):
         sample_weight=real(0.5, 2),
         settings={"multioutput": choice(*OUTPUTS)},
         dims={"n": (2, 4)},
+        leave_out={"gradient_sample_weight": "not differentiable"},
     )
 
     def prepare(self) -> None:
