@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -91,6 +91,7 @@ class Reached:
         self._seen: set[Any] = set()
         self._used: set[str] = set()
         self._owners: list[tuple[str, Any]] = []
+        self._classes: dict[int, dict[str, list[type]]] = {}  # by the id of a class
         self._waiting: list[tuple[str, Any]] = []
         self.scope = getattr(_inner(function), "__globals__", None)
         self._reach("the step", function)
@@ -111,7 +112,7 @@ class Reached:
         while looked != (len(self._owners), len(self._used)):
             looked = len(self._owners), len(self._used)
             for label, owner in self._owners.copy():
-                for name in sorted(self._used):
+                for name in sorted(self._used | self._unnamed(owner)):
                     self._attribute(label, owner, name)
             self._go_on()
 
@@ -135,6 +136,9 @@ class Reached:
         self._waiting.append((label, x))
 
     def _name(self, label: str, where: Any, key: str) -> None:
+        if ("name", id(where), key) in self._seen:
+            return
+        self._seen.add(("name", id(where), key))
         name = Name(label, where, key)
         self.names.append(name)
         self._reach(label, name.read())
@@ -145,7 +149,7 @@ class Reached:
                 self.containers.append((label, x))
             for part in parts_of(x):
                 self._reach(label, part)
-            if _is_own_module(sys.modules.get(type(x).__module__)):
+            if _is_own_class(type(x)):
                 self._object(x)
         elif isinstance(x, FunctionType):
             operation = getattr(x, "operation", None)
@@ -194,8 +198,7 @@ class Reached:
     def _link(self, label: str, link: Link) -> None:
         """Its attributes; what they stand for is compared by the recording."""
         self.links.append(link)
-        own = _is_own_module(sys.modules.get(type(link).__module__))
-        self._method(link, "forward")
+        own = _is_own_class(type(link))
         for name, x in vars(link).items():
             own_value = is_array(x) or isinstance(x, Variable)
             if name in link._params or name in link._persistent or own_value:
@@ -209,51 +212,69 @@ class Reached:
         for key in ("__wrapped__", "func", "__func__", "__self__", "args", "keywords"):
             if not isinstance(x, Optimizer):
                 self._reach(type(x).__name__, attribute(x, key))
-        for key in _IMPLICIT:
-            self._method(x, key)
         if attribute(x, "cache_clear") is not None:
             self.caches.append(x)
         if not getattr(type(x), "is_capture", False):  # whose attributes are not the step's
             self._owners.append((type(x).__name__, x))
 
-    def _method(self, x: Any, name: str) -> None:
-        """A function of a class, which may have another one later."""
-        function, cls = _common(type(x), name), type(x)
-        if not isinstance(function, FunctionType):
-            return
-        self._reach(name, function)
-        if _is_own_module(sys.modules.get(cls.__module__)) and (id(cls), name) not in self._seen:
-            self._seen.add((id(cls), name))
-            self._name(f"{cls.__name__}.{name}", cls, name)
+    def _having(self, cls: type) -> dict[str, list[type]]:
+        """Which of a class and its bases have something by a name, in their order."""
+        if id(cls) not in self._classes:
+            found = self._classes[id(cls)] = {}
+            for each in cls.__mro__:
+                for name in vars(each):
+                    found.setdefault(name, []).append(each)
+        return self._classes[id(cls)]
+
+    def _unnamed(self, owner: Any) -> Set[str]:
+        """The methods of an object that code calls without their names."""
+        if isinstance(owner, (type, ModuleType, FunctionType)):
+            return set()
+        found = self._having(type(owner)).keys() & _IMPLICIT
+        return found | {"forward"} if isinstance(owner, Link) else found
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
-        if (id(owner), name) in self._seen:
+        inherits = "super" in self._used
+        if (id(owner), name, inherits) in self._seen:
             return
-        self._seen.add((id(owner), name))
-        own = getattr(owner, "__dict__", {})
-        common = _common(owner if isinstance(owner, type) else type(owner), name)
-        inner = common
-        for key in ("fget", "__func__", "func"):  # of a property, a method, a cached property
-            inner = getattr(inner, key, inner)
+        self._seen.add((id(owner), name, inherits))
+        own, cls = getattr(owner, "__dict__", {}), owner if isinstance(owner, type) else type(owner)
+        classes = self._having(cls).get(name, ())
         if isinstance(owner, Optimizer) or (isinstance(owner, Link) and name in own):
             return
-        elif (isinstance(inner, FunctionType) or hasattr(inner, "cache_clear")) and name not in (
-            () if isinstance(owner, type) else own
-        ):
-            self._reach(name, inner)
-            if common is inner and not isinstance(owner, type):
-                self._method(owner, name)
-        elif name in own or (common is not _NOTHING and _is_value(common)):
+        if not classes:
+            if name in own:
+                self._name(f"{label}.{name}", owner, name)
+            return
+        common = vars(classes[0])[name]
+        if _is_code(_inside(common)) and (isinstance(owner, type) or name not in own):
+            for each in classes if inherits else classes[:1]:
+                held = vars(each)[name]
+                if not _is_code(_inside(held)) or _is_made(name, _inside(held)):
+                    continue
+                self._reach(name, _inside(held))
+                where = cls if held is common else each  # which may have another one later
+                if isinstance(held, FunctionType) and cls is not owner and _is_own_class(where):
+                    self._name(f"{where.__name__}.{name}", where, name)
+        elif name in own or _is_value(common):
             self._name(f"{label}.{name}", owner, name)
+        elif _is_own_class(type(common)):  # a descriptor
+            self._reach(name, common)
 
 
-_NOTHING = object()
 _OF_LINKS = ("_params", "_persistent", "_children", "_layers", "_set_in_scope")
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-_IMPLICIT = (
-    *("__call__", "__getattr__", "__getattribute__", "__getitem__", "__len__", "__iter__"),
-    *("__contains__", "__bool__", "__int__", "__float__", "__index__", "__enter__", "__next__"),
+_OPERATORS = (
+    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow"),
+    *("lshift", "rshift", "and", "or", "xor"),
 )
+_UNNAMED = (
+    *("call", "get", "getattr", "getattribute", "getitem", "missing", "len", "iter", "next"),
+    *("reversed", "contains", "enter", "exit", "bool", "int", "float", "complex", "index", "hash"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "round", "trunc"),
+    *("floor", "ceil", *[kind + name for kind in ("", "r", "i") for name in _OPERATORS]),
+)
+_IMPLICIT = frozenset([f"__{name}__" for name in _UNNAMED])
 """Methods that code calls without their names."""
 
 _BY_TEXT = {"getattr", "vars", "__dict__", "attrgetter", "globals"}
@@ -265,21 +286,33 @@ def _is_value(x: Any) -> bool:
     return type(x).__name__ == "member_descriptor" or not hasattr(type(x), "__get__")
 
 
+def _is_code(x: Any) -> bool:
+    """Whether it is a function, or one that keeps what it has given."""
+    return isinstance(x, FunctionType) or attribute(x, "cache_clear") is not None
+
+
+def _is_made(name: str, function: Any) -> bool:
+    """Whether a dataclass has made a method, as `__eq__`, which reads all that there is."""
+    code = attribute(function, "__code__")
+    return name in _IMPLICIT and code is not None and code.co_filename == "<string>"
+
+
+def _inside(x: Any) -> Any:
+    """The function of a property, a method, a cached property."""
+    for key in ("fget", "__func__", "func"):
+        x = attribute(x, key) or x
+    return x
+
+
 def _inner(function: Any) -> Any:
     """The function of a partial, a method, or a wrapper."""
     for key in ("__wrapped__", "func", "__func__"):
         inner = attribute(function, key)
         if inner is not None:
             return _inner(inner)
-    return function if isinstance(function, FunctionType) else _common(type(function), "__call__")
-
-
-def _common(of: type, name: str) -> Any:
-    """What a class has by a name, as it stands there."""
-    for each in of.__mro__:
-        if name in each.__dict__:
-            return each.__dict__[name]
-    return _NOTHING
+    if isinstance(function, FunctionType):
+        return function
+    return attribute(type(function), "__call__")
 
 
 def _globals_in(code: CodeType) -> Iterator[str]:
@@ -318,6 +351,10 @@ def is_own(file: str | None, module: str | None) -> bool:
     if (module or "").partition(".")[0] in ("core", "plugins", *sys.stdlib_module_names):
         return module == "__main__"
     return not file or not ("site-packages" in file or file.startswith((_LIBRARY, "<frozen")))
+
+
+def _is_own_class(cls: type) -> bool:
+    return _is_own_module(sys.modules.get(cls.__module__))
 
 
 def _is_own_module(module: ModuleType | None) -> bool:

@@ -64,6 +64,31 @@ class Rates(list):
         return self.rate + FACTORS[-1]
 
 
+class Number:
+    """What operators take for a number, and what is given by a descriptor."""
+
+    rate = 2.0
+
+    def __lt__(self, other):
+        return self.rate < other
+
+    def __rmul__(self, other):
+        return other * self.rate
+
+    def __get__(self, owner, cls):
+        return self.rate
+
+
+class Further(Number):
+    """A class that goes on with what another one does."""
+
+    def __rmul__(self, other):
+        return super().__rmul__(other)
+
+    def found(self):
+        return super(Further, self).__lt__(2.5)  # noqa: UP008
+
+
 def rate_of(x):
     return x.rate
 
@@ -145,6 +170,19 @@ HELD = {  # what is held, how a step reads it, how it changes
         lambda h: h[1](),
         setting(lambda h: h[0]),
     ),
+    "a comparison": (lambda: Number(), lambda h: 1.0 if h < 2.5 else 2.0, setting()),
+    "an operator": (lambda: [Number()], lambda h: 2.0 * h[0], setting(lambda h: h[0])),
+    "what super goes on with": (lambda: Further(), lambda h: 2.0 * h, setting()),
+    "what super of a class goes on with": (
+        lambda: Further(),
+        lambda h: float(h.found()),
+        setting(),
+    ),
+    "a descriptor": (
+        lambda: type("Own", (), {"given": Number()})(),
+        lambda h: h.given,
+        setting(lambda h: vars(type(h))["given"]),
+    ),
     "an element": (lambda: np.array([2.0], "f"), lambda h: h[0], put([0], 3.0)),
     "an element of a list": (
         lambda: [[np.array([2.0], "f")]],
@@ -188,8 +226,25 @@ def of_a_link(held, read):
     return lambda x: link(x)
 
 
+def of_a_link_that_is_called(held, read):
+    class Reading(core.Chain):
+        def __call__(self, x):
+            return x * read(held)
+
+    link = Reading()
+    return lambda x: link(x)
+
+
 @pytest.mark.parametrize(
-    "where", [of_a_closure, of_a_default, of_a_default_of_another, of_a_partial, of_a_link]
+    "where",
+    [
+        of_a_closure,
+        of_a_default,
+        of_a_default_of_another,
+        of_a_partial,
+        of_a_link,
+        of_a_link_that_is_called,
+    ],
 )
 @pytest.mark.parametrize("name", HELD)
 def test_what_changes_outside_is_followed(name, where):
