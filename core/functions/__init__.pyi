@@ -2059,7 +2059,7 @@ def log2(x: Array) -> Variable:
     variable([0., 3.], dtype=float32)
     """
 
-def logsumexp(x: Array, axis: Axes = None) -> Variable:
+def logsumexp(x: Array, axis: Axes = None, *, keepdims: bool = False) -> Variable:
     """Compute the logarithm of the sum of exponentials over axes, without overflow.
 
     With y the result, the gradient is that of the softmax: g exp(x - y).
@@ -2067,6 +2067,7 @@ def logsumexp(x: Array, axis: Axes = None) -> Variable:
     Args:
         x: Floating, of any shape.
         axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
 
     Returns:
         The dtype of `x`; -inf where all elements are.

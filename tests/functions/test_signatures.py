@@ -10,6 +10,7 @@ import core.functions as F
 # Keyword arguments that plugrad adds.
 MORE = {
     "layer_normalization": {"axis"},
+    "logsumexp": {"keepdims"},
     "spatial_pyramid_pooling_2d": {"pooling_class"},
     "zoneout": {"mask"},
 }

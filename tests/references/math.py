@@ -36,7 +36,10 @@ REFERENCES = {
     "Max": along(max),
     "Min": along(min),
     "Prod": along(math.prod),
-    "LogSumExp": lambda x, axis=None: np.asarray(special.logsumexp(x, axis=axis)),
+    "LogSumExp": lambda x, axis=None, keepdims=False: np.reshape(
+        special.logsumexp(x, axis=axis, keepdims=keepdims),  # of one number it gives an axis
+        np.max(x, axis=axis, keepdims=keepdims).shape,
+    ),
     "BatchL2NormSquared": lambda x: np.array(
         [math.fsum(v * v for v in row.ravel().tolist()) for row in x], float
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, axes, real
+from core import Domain, FunctionNode, axes, choice, real
 from core.typing import Axis
 from plugins.functions.axes import axes_of, kept_shape
 from plugins.functions.derived import function_of
@@ -16,6 +16,7 @@ class LogSumExp(FunctionNode):
     Args:
         x: Floating, of any shape.
         axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
 
     Returns:
         The dtype of `x`; -inf where all elements are.
@@ -30,11 +31,15 @@ class LogSumExp(FunctionNode):
     """
 
     axis: Axis = None
+    keepdims: bool = False
     wide = True
     domain = Domain(
         "(...)->(...b)",
         x=real(-6, 6),
-        settings={"axis": axes("x", many=True, none=True, nonempty=True)},
+        settings={
+            "axis": axes("x", many=True, none=True, nonempty=True),
+            "keepdims": choice(False, True),
+        },
         empty=False,
     )
 
@@ -45,7 +50,7 @@ class LogSumExp(FunctionNode):
         nothing = total == 0  # only where all are -inf; its logarithm would warn
         total = xp.log(xp.where(nothing, xp.ones_like(total), total)) + top
         total = xp.where(nothing, xp.full_like(total, -xp.inf), total)
-        return xp.squeeze(total, axis=axes_of(self.axis, x.ndim))
+        return total if self.keepdims else xp.squeeze(total, axis=axes_of(self.axis, x.ndim))
 
     def gradient(self, xp, g, x, out):
         kept = kept_shape(x.shape, self.axis)
@@ -54,4 +59,4 @@ class LogSumExp(FunctionNode):
         return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
 
 
-logsumexp = function_of(LogSumExp, "logsumexp")
+logsumexp = function_of(LogSumExp, "logsumexp", by_name=("keepdims",))
