@@ -61,13 +61,15 @@ class GradientMethod(DeclaredByRule, Accumulating):
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
     _told_of_newcomers: bool = False
+    _told_of_another: bool = False
     _under_way: Sequence[Step] = ()
     _prepared: PreparedStep | None = None
 
     def setup(self, link: Link) -> Self:
         """Set `link` as the target, and give each of its parameters an update rule."""
         super().setup(link)
-        self._groups, self._parts, self._told_of_newcomers = (), 0, False
+        self._groups, self._parts = (), 0
+        self._told_of_newcomers = self._told_of_another = False
         self._prepared = None
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
@@ -220,7 +222,25 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 steps.append(step)
         if without and not self._told_of_newcomers:
             self._tell_of_newcomers(target, without)
+        if steps and not self._told_of_another and all(map(self._is_anothers, steps)):
+            self._tell_of_another(target)
         return steps
+
+    def _is_anothers(self, step: Step) -> bool:
+        """Whether the rule is one that another optimizer's setup has given."""
+        makes_rules_by_itself = type(self).create_update_rule is GradientMethod.create_update_rule
+        numbers = step.rule.hyperparam.parent
+        of_an_optimizer = numbers is not None and numbers.parent is not None
+        return makes_rules_by_itself and of_an_optimizer and numbers is not self.hyperparam
+
+    def _tell_of_another(self, target: Link) -> None:
+        """Warn, once, where the setup of another optimizer has replaced all rules of this one."""
+        self._told_of_another = True
+        warn(
+            f"{type(self).__name__}.update: another optimizer has been set up for the parameters "
+            f"of this {type(target).__name__} since, whose rules and rates count in this step. "
+            "Call update() of that one, or setup(link) of this one again."
+        )
 
     def _tell_of_newcomers(self, target: Link, without: list[Parameter]) -> None:
         """Warn, once, of parameters that have come after setup, and so have no rule."""

@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import pickle
+import warnings
 import weakref
 
 import numpy as np
@@ -174,6 +175,44 @@ def test_a_parameter_that_links_share_makes_one_step():
     optimizer.update(lambda: F.sum(model.a.p0 * model.b.p0))
     assert model.a.p0.array.tolist() == [-0.5] and model.a.p0.update_rule.t == 1
     assert [key for key in saved(optimizer) if key.endswith("/v")] == ["a/p0/v"]
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*core.registry.catalogue("optimizers").names()} - {"LBFGS"})
+)
+def test_an_optimizer_whose_rules_another_has_replaced_says_so(name, recwarn):
+    def step(optimizer):
+        with_gradients(optimizer.target, [1.0], [2.0])
+        optimizer.update()
+        return [str(found.message) for found in recwarn if recwarn.pop()]
+
+    first = getattr(optimizers, name)().setup(model := model_of([1.0], [2.0]))
+    assert not step(first) and not step(first)
+    for copied in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        assert not step(copied)
+    model.p0.update_rule = optimizers.SGD().setup(model_of([1.0])).target.p0.update_rule
+    assert not step(first)  # another rule for a part is meant so
+    second = optimizers.SGD(lr=0.5).setup(model)
+    [told] = step(first)
+    assert f"{name}.update: another optimizer has been set up for the parameters" in told
+    assert not step(first) and not step(second)
+    assert not step(first.setup(model))
+
+
+def test_rules_that_are_not_an_optimizers_are_nobodys():
+    class Wrapper(optimizers.SGD):
+        def create_update_rule(self):
+            return self.target.inner.create_update_rule()
+
+    model = with_gradients(model_of([1.0]), [1.0])
+    model.inner = optimizers.MomentumSGD()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Wrapper().setup(model).update()
+        optimizer = optimizers.SGD().setup(model)
+        model.p0.update_rule = type(optimizers.Adam().create_update_rule())()
+        optimizer.update()
+    assert model.p0.update_rule.t == 1
 
 
 def test_epochs():
