@@ -5,8 +5,9 @@ from __future__ import annotations
 import dis
 import os
 import sys
-from collections import deque
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Iterator, Set
+from contextvars import ContextVar
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -70,6 +71,27 @@ class Name(NamedTuple):
             delattr(self.where, self.key)
 
 
+class Content(Name):
+    """What a variable of a context holds; None where nothing is set, and it gives its default."""
+
+    def read_as(self, where: str) -> str:
+        """The text that reads it, of a name for `where`."""
+        return f"{where}.get(None)"
+
+    def read(self) -> Any:
+        """What it holds."""
+        return self.where.get(None)
+
+    def is_missing(self) -> bool:
+        """Whether it stands for nothing, which none of them does."""
+        return False
+
+    def write(self, x: Any) -> None:
+        """Let it hold something again."""
+        if x is not None:
+            self.where.set(x)
+
+
 class Reached:
     """What a function can read from outside, by the names in its code and that of what it calls.
 
@@ -112,7 +134,7 @@ class Reached:
         while looked != (len(self._owners), len(self._used)):
             looked = len(self._owners), len(self._used)
             for label, owner in self._owners.copy():
-                for name in sorted(self._used | self._unnamed(owner)):
+                for name in sorted(self._used | self._unnamed(owner) | self._all_of(owner)):
                     self._attribute(label, owner, name)
             self._go_on()
 
@@ -135,11 +157,11 @@ class Reached:
         self._kept.append(x)
         self._waiting.append((label, x))
 
-    def _name(self, label: str, where: Any, key: str) -> None:
+    def _name(self, label: str, where: Any, key: str, kind: type[Name] = Name) -> None:
         if ("name", id(where), key) in self._seen:
             return
         self._seen.add(("name", id(where), key))
-        name = Name(label, where, key)
+        name = kind(label, where, key)
         self.names.append(name)
         self._reach(label, name.read())
 
@@ -165,6 +187,8 @@ class Reached:
             self.variables.append(x)
         elif is_array(x):
             self.arrays.append((label, x))
+        elif isinstance(x, ContextVar):
+            self._name(label, x, "get", Content)
         elif isinstance(x, (type, ModuleType)):
             if _is_own_module(x if isinstance(x, ModuleType) else sys.modules.get(x.__module__)):
                 self._owners.append((x.__name__, x))
@@ -190,6 +214,10 @@ class Reached:
                     self._reach(name, scope[name])
                 else:
                     self._name(name, scope, name)
+            else:  # perhaps a module that is imported in the function
+                for path in (name, f"{scope.get('__package__')}.{name}"):
+                    self._reach(name, sys.modules.get(path))
+        self.names.append(Name(f"{function.__name__}.__code__", function, "__code__"))
         for key in ("__defaults__", "__kwdefaults__"):
             if getattr(function, key):
                 self._name(f"{function.__name__}.{key}", function, key)
@@ -212,6 +240,9 @@ class Reached:
         for key in ("__wrapped__", "func", "__func__", "__self__", "args", "keywords"):
             if not isinstance(x, Optimizer):
                 self._reach(type(x).__name__, attribute(x, key))
+        if isinstance(x, (ChainMap, UserDict, UserList)):
+            key = "maps" if isinstance(x, ChainMap) else "data"
+            self._name(f"{type(x).__name__}.{key}", x, key)
         if attribute(x, "cache_clear") is not None:
             self.caches.append(x)
         if not getattr(type(x), "is_capture", False):  # whose attributes are not the step's
@@ -232,6 +263,13 @@ class Reached:
             return set()
         found = self._having(type(owner)).keys() & _IMPLICIT
         return found | {"forward"} if isinstance(owner, Link) else found
+
+    def _all_of(self, owner: Any) -> Set[str]:
+        """The attributes of an object, where code asks for all of them at once."""
+        if _TOGETHER.isdisjoint(self._used) or isinstance(owner, (type, ModuleType, Link)):
+            return set()
+        fields = attribute(type(owner), "__dataclass_fields__") or ()
+        return {*(attribute(owner, "__dict__") or ()), *fields}
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
         inherits = "super" in self._used
@@ -278,6 +316,7 @@ _IMPLICIT = frozenset([f"__{name}__" for name in _UNNAMED])
 """Methods that code calls without their names."""
 
 _BY_TEXT = {"getattr", "vars", "__dict__", "attrgetter", "globals"}
+_TOGETHER = frozenset(["vars", "__dict__", "asdict", "astuple"])
 _LIBRARY = os.path.dirname(os.__file__)
 
 

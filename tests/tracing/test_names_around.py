@@ -1,8 +1,10 @@
 """Captured steps follow what they read from outside, wherever it stands."""
 
 import functools
-from collections import deque
-from dataclasses import dataclass, field
+import sys
+from collections import ChainMap, UserDict, UserList, deque
+from contextvars import ContextVar
+from dataclasses import astuple, dataclass, field
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -183,6 +185,25 @@ HELD = {  # what is held, how a step reads it, how it changes
         lambda h: h.given,
         setting(lambda h: vars(type(h))["given"]),
     ),
+    "all attributes": (lambda: Settings(), lambda h: next(iter(vars(h).values())), setting()),
+    "all fields": (lambda: Settings(), lambda h: astuple(h)[0], setting()),
+    "a variable of a context": (
+        lambda: ContextVar("rate", default=2.0),
+        lambda h: h.get(),
+        lambda h: h.set(3.0),
+    ),
+    "dicts behind each other": (
+        lambda: ChainMap({}, {"rate": 2.0}),
+        lambda h: h["rate"],
+        put(["rate"], 3.0),
+    ),
+    "a dict of Python's": (lambda: UserDict(rate=2.0), lambda h: h["rate"], put(["rate"], 3.0)),
+    "a list of Python's": (lambda: UserList([2.0]), lambda h: h[0], put([0], 3.0)),
+    "the code of a function": (
+        lambda: [lambda: 2.0],
+        lambda h: h[0](),
+        lambda h: setattr(h[0], "__code__", (lambda: 3.0).__code__),  # as who reloads a module
+    ),
     "an element": (lambda: np.array([2.0], "f"), lambda h: h[0], put([0], 3.0)),
     "an element of a list": (
         lambda: [[np.array([2.0], "f")]],
@@ -264,6 +285,22 @@ def test_what_changes_outside_is_followed(name, where):
         for _ in range(4):
             assert core.as_array(captured(X)).tobytes() == core.as_array(step(X)).tobytes()
     assert captured.reasons == []
+
+
+def test_modules_that_a_step_imports_are_followed(monkeypatch):
+    module = settings_of_a_module()
+    monkeypatch.setitem(sys.modules, "module_of_rates", module)
+
+    def step(x):
+        from module_of_rates import rate
+
+        return x * rate
+
+    captured = core.capture(step)
+    for i in range(8):
+        module.rate = 2.0 + (i > 3)
+        assert captured(X).tobytes() == step(X).tobytes()
+    assert captured.replayed == 7 and captured.reasons == []
 
 
 def refused(step, reason):
