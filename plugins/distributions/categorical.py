@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from core import Variable, as_variable
 from core import functions as F
-from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, log_probability, times, where
+from core.typing import Operand
+from plugins.distributions.distribution import (
+    Distribution,
+    either,
+    log_probability,
+    plain,
+    times,
+    where,
+)
 
 
 class Categorical(Distribution):
@@ -29,8 +36,11 @@ class Categorical(Distribution):
         self.log_p = log_probability(given) if name == "p" else F.log_softmax(given, axis=-1)
         self.p = given if name == "p" else F.exp(self.log_p)
 
-    def log_prob(self, x: Array) -> Variable:
-        xp, k, index = self.xp, self.log_p.shape[-1], as_variable(x).array
+    def log_prob(self, x: Operand) -> Variable:
+        xp, k, like, x = self.xp, self.log_p.shape[-1], self._like, plain(x)
+        if isinstance(x, (int, float)):  # in a dtype that has each class: that of p may not
+            x = like.backend.asarray(x, xp.float64, like.device)
+        index = as_variable(x).array
         inside = (index >= 0) & (index < k) & (index == xp.floor(index))
         safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int32)
         chosen = F.one_hot(as_variable(safe), k, dtype=self.log_p.dtype)

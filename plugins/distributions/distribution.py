@@ -9,6 +9,7 @@ from typing import Any
 from core import Variable, as_variable, backend, config
 from core import functions as F
 from core.errors.kinds import checked
+from core.errors.scalars import is_scalar, python_number
 from core.typing import Array, Operand, Shape
 
 
@@ -42,7 +43,8 @@ class Distribution:
         Numbers, and integers, get the dtype of the floating arrays beside them, or
         `core.config.dtype`.
         """
-        arrays = floating(*[x for x in given.values() if not isinstance(x, (int, float))])
+        values = [plain(x) for x in given.values()]
+        arrays = floating(*[x for x in values if not isinstance(x, (int, float))])
         if arrays:
             spec: tuple[Any, ...] = arrays[0].backend, arrays[0].dtype, arrays[0].device
         else:
@@ -52,7 +54,7 @@ class Distribution:
             as_variable(spec[0].asarray(x, *spec[1:]))
             if isinstance(x, (int, float))
             else next(rest)
-            for x in given.values()
+            for x in values
         ]
         if len(found) > 1:
             found = list(F.broadcast(*found))
@@ -164,7 +166,7 @@ class Distribution:
 
     def _point(self, x: Operand) -> Variable:
         """A point, integers as numbers of the parameters' dtype."""
-        like = self._like
+        like, x = self._like, plain(x)
         if isinstance(x, (int, float)):
             return as_variable(like.backend.asarray(x, like.dtype, like.device))
         point = as_variable(x)
@@ -206,6 +208,11 @@ def floating(*arrays: Operand) -> list[Variable]:
     found = [as_variable(x) for x in arrays]
     dtype = next((x.dtype for x in found if _is_floating(x)), config.dtype)
     return [x if _is_floating(x) else F.cast(x, dtype) for x in found]
+
+
+def plain(x: Operand) -> Any:
+    """A number of NumPy's as Python's; anything else as it is."""
+    return python_number(x) if is_scalar(x) else x
 
 
 def _is_floating(x: Variable) -> bool:

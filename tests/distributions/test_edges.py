@@ -1,5 +1,7 @@
 """Densities and cumulative functions at NaN, at infinity, at edges and outside, against SciPy's."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.stats as S
@@ -267,3 +269,32 @@ def test_slopes_of_draws_of_great_shapes(of_logs, monkeypatch):
         [F.mean(D.Gamma(given := Variable(np.array([1e15])), 1).sample())], [given]
     )
     np.testing.assert_allclose(slope.array, 1, rtol=1e-6)
+
+
+OF_NUMBERS = [
+    *(D.Normal, D.Beta, D.Gamma, D.Laplace, D.Cauchy, D.Gumbel, D.LogNormal, D.Pareto, D.Uniform),
+    *(D.Exponential, D.Chisquare, D.Poisson),
+]
+
+
+@pytest.mark.parametrize("of", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("make", OF_NUMBERS)
+def test_numbers_are_of_numpy_as_of_python(make, of):
+    given = [0.5, 2][: len(inspect.signature(make).parameters)]
+    ours, theirs = make(*given), make(of(0.5), *[np.int64(each) for each in given[1:]])
+    for a, b in zip(ours.params.values(), theirs.params.values(), strict=True):
+        assert (a.array.tobytes(), a.dtype) == (b.array.tobytes(), b.dtype)
+    for x, point in ((0.5, of(0.5)), (2, np.int32(2))):
+        assert ours.log_prob(x).array.tobytes() == theirs.log_prob(point).array.tobytes()
+
+
+@pytest.mark.parametrize("of", [int, float, np.int32, np.int64, np.float32])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_number_is_a_class(dtype, of):
+    logit = np.zeros((2, 4000), dtype)
+    logit[1, 3001] = 9
+    categorical = D.Categorical(logit=logit)
+    for k in (0, 3000, 3001, 3999):
+        expected = categorical.log_prob(np.full(2, k))
+        assert categorical.log_prob(of(k)).array.tobytes() == expected.array.tobytes()
+    assert np.isneginf(categorical.log_prob(of(4000)).array).all()
