@@ -31,6 +31,7 @@ class NumpyBackend(Backend):
     name = "numpy"
     library = "numpy"
     array_type = np.ndarray
+    unlike = (np.matrix, np.ma.MaskedArray)
     xp = np
 
     def __init__(self) -> None:

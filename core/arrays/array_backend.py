@@ -132,7 +132,8 @@ class Backend(Fallbacks, ABC):
 
     `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
-    with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
+    with, `array_type` the type of its arrays (subclasses included, unless they are `unlike` it in
+    what their operators mean), `random` a `Random`.
     `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`;
     `names_devices` that the ids of its devices are words. An array of a library that is not
     `mutable` never changes: what writes gives another array, and callers keep what they are given.
@@ -146,6 +147,7 @@ class Backend(Fallbacks, ABC):
     name: str
     library: str
     array_type: type
+    unlike: tuple[type, ...] = ()
     random: Random
     on_gpu: bool = False
     names_devices: bool = False

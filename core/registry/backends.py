@@ -27,6 +27,7 @@ class Known(Protocol):
     name: str
     library: str
     array_type: type
+    unlike: tuple[type, ...]
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -159,8 +160,15 @@ class Backends(Generic[B]):
         return backend
 
     def of_type(self, kind: type) -> B | None:
-        """The backend whose arrays have just this type, else the one whose type it derives from."""
-        found = [b for b in self._candidates() if issubclass(kind, b.array_type)]
+        """The backend whose arrays have just this type, else the one whose type it derives from.
+
+        A type that derives from one `unlike` the arrays of a backend is none of its.
+        """
+        found = [
+            backend
+            for backend in self._candidates()
+            if issubclass(kind, backend.array_type) and not issubclass(kind, backend.unlike)
+        ]
         return min(found, key=lambda b: kind.__mro__.index(b.array_type), default=None)
 
     def _candidates(self) -> list[B]:

@@ -90,7 +90,7 @@ def home(who: str, arrays: list[Any], owners: list[Any]) -> tuple[Backend, Devic
     """The backend and the device of all arrays, which they have to share.
 
     Where there are none, that of the first parameter of the owners, else of new arrays. Arrays with
-    operations of their own, as NumPy's matrices and masked arrays, are refused.
+    operations of their own, as those with units, are refused.
     """
     plain: Any = host().array_type
     for array in arrays:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core
 from backends.numpy_backend import scatter
 from backends.numpy_backend.backend import NumpyBackend
 from core.arrays.array_backend import Backend
@@ -135,6 +136,22 @@ def test_an_unknown_dtype_is_refused_with_the_nearest() -> None:
     for dtype in (B.dtype, lambda name: Backend.dtype(B, name)):
         with pytest.raises(BackendError, match="Did you mean 'float32'"):
             dtype("flaot32")
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("make", [np.asmatrix, np.ma.asarray])
+def test_arrays_whose_operators_mean_something_else_are_refused(make: Any) -> None:
+    x = make(np.ones((2, 2)))
+    variable = core.Variable(np.ones((2, 2)))
+    for use in (
+        lambda: core.Variable(x),
+        lambda: variable * x,
+        lambda: core.functions.exp(x),
+        lambda: setattr(variable, "array", x),
+        lambda: setattr(variable, "grad", x),
+    ):
+        with pytest.raises((TypeError, BackendError), match=r"(?i)expected .*an array"):
+            use()
 
 
 def test_a_memmap_is_an_array_like_any_other(tmp_path: Path) -> None:

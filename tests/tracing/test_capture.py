@@ -1475,10 +1475,27 @@ def test_parameters_that_change_places(fuse):
     assert captured.replayed == 4
 
 
+class Own(np.ndarray):
+    """Arrays that multiply in a way of their own."""
+
+    __array_priority__ = 1
+
+    def __mul__(self, other):
+        return np.asarray(self) @ np.asarray(other)
+
+
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("make", [np.asmatrix, lambda x: np.ma.masked_array(x, x > 0)])
-def test_arrays_with_operations_of_their_own_are_left_to_eager(make):
+def test_what_is_no_array_of_a_backend_is_left_to_eager(make):
     x = make(X[:3, :3])
+    captured = core.capture(lambda x: x * x)
+    with pytest.warns(UserWarning, match="expected arguments of arrays, numbers and text, got a"):
+        for _ in range(3):
+            assert repr(captured(x)) == repr(x * x)
+
+
+def test_arrays_with_operations_of_their_own_are_left_to_eager():
+    x = X[:3, :3].view(Own)
     captured = core.capture(lambda x: x * x)
     with pytest.warns(UserWarning, match="expected plain arrays, got a"):
         for _ in range(3):
