@@ -100,7 +100,8 @@ class InvalidType(CoreError, TypeError, ValueError):
     `expect` and `actual` are the two halves of the failed condition. `operation` names the
     operation; whoever knows it sets it, and the text grows its first part. `inputs` are the specs
     of all inputs by name, else the arguments of the function that raised; `accepts` tells whether
-    the operation would take such specs, so that a cure can be found. `msg` replaces it all.
+    the operation would take such specs, so that a cure can be found, unless `cure` is one. `msg`
+    replaces it all.
 
     Once raised inside an operation it also tells the link and the line of the user's program.
 
@@ -122,6 +123,7 @@ class InvalidType(CoreError, TypeError, ValueError):
         operation: str = "",
         inputs: Mapping[str, Any] | None = None,
         accepts: Callable[[dict[str, Any]], bool] | None = None,
+        cure: str = "",
     ) -> None:
         super().__init__(expect, actual, msg)
         self.expect = expect
@@ -130,6 +132,7 @@ class InvalidType(CoreError, TypeError, ValueError):
         self.operation = operation
         self.inputs = inputs
         self.accepts = accepts
+        self.cure = cure
 
     def __str__(self) -> str:
         if self.msg is not None:
@@ -148,7 +151,7 @@ class InvalidType(CoreError, TypeError, ValueError):
         each = [f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items()]
         shown = ", ".join(each[:_MOST] + [f"and {len(each) - _MOST} more"] * (len(each) > _MOST))
         link, line = place.of(self)
-        advice = cure(inputs, self.accepts) if self.accepts and inputs else ""
+        advice = self.cure or (cure(inputs, self.accepts) if self.accepts and inputs else "")
         told = {"Inputs": shown, "Link": link, "Line": line, "Cure": advice}
         lines = [f"{what}: {text}" for what, text in told.items() if text]
         return "\n\n" + "\n".join(lines) if lines else ""

@@ -1,5 +1,6 @@
 """What an error inside a model says beyond its operation: link, line, inputs, and what to write."""
 
+import math
 import pickle
 import re
 import subprocess
@@ -139,6 +140,19 @@ def test_a_habit_of_both_inputs_is_told_once():
     assert part(text, "Cure") == cure
 
 
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=4), st.data())
+def test_a_layer_over_the_last_axes_is_told_how_many_to_keep(shape, data):
+    kept = data.draw(st.integers(1, len(shape) - 1))
+    size, x = math.prod(shape[kept:]), ones(*shape)
+    layer = L.Linear(size, 5)
+    assert layer(x, n_batch_axes=kept).shape == (*shape[:kept], 5)
+    if math.prod(shape[1:]) != size:
+        text = refused(layer, x)
+        assert part(text, "Actual") == f"{math.prod(shape[1:])} != {size}"
+        meant = int(part(text, "Cure").removeprefix("write n_batch_axes=").partition(":")[0])
+        assert layer(x, n_batch_axes=meant).shape[-1] == 5
+
+
 class Fails(core.Link):
     def forward(self, x):
         raise OSError("no such device")
@@ -271,7 +285,8 @@ def test_every_refusal_can_be_told(shape, dtype, link):
     except InvalidType as error:
         text = str(error)
         assert part(text, "Link") == f"/ ({type(link).__name__})"
-        if isinstance(link, L.Linear) and len(shape) > 2:  # one row an example
+        flattened = isinstance(link, L.Linear) and len(shape) > 2  # one row an example
+        if flattened and "n_batch_axes" not in text:
             shape = [shape[0], int(np.prod(shape[1:]))]
         assert f"{tuple(shape)} {np.dtype(dtype).name}" in part(text, "Inputs")
 

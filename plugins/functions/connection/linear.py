@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, real
+from core.errors import InvalidType
 from core.errors.kinds import ARRAY, checked
 from core.errors.removed import removed
 from core.typing import Array
@@ -78,6 +79,24 @@ def _linear(x: Variable, W: Any, b: Array | None, n_batch_axes: int) -> Variable
     if n_batch_axes < 1:
         raise ValueError(f"linear: expected n_batch_axes of at least 1, got {n_batch_axes}")
     batch = x.shape[:n_batch_axes]
+    _refuse_flattening(x, W, n_batch_axes)
     x = reshape(x, (prod(batch), prod(x.shape[n_batch_axes:])))
     y = LinearFunction.call(x, W, b)
     return y if n_batch_axes == 1 else reshape(y, (*batch, y.shape[-1]))
+
+
+def _refuse_flattening(x: Variable, W: Any, n_batch_axes: int) -> None:
+    """Raise where the last axes of `x` would fit the weights, but more of them are flattened."""
+    size = prod(x.shape[n_batch_axes:])
+    shape: tuple[int, ...] = getattr(W, "shape", ())
+    if len(shape) != 2 or size == shape[1]:
+        return
+    fits = [n for n in range(1, x.ndim) if prod(x.shape[n:]) == shape[1]]
+    if fits:
+        raise InvalidType(
+            f"prod(x.shape[{n_batch_axes}:]) == W.shape[1]",
+            f"{size} != {shape[1]}",
+            operation="linear",
+            cure=f"write n_batch_axes={fits[-1]}: so many axes of x are kept, and only the others "
+            "are flattened.",
+        )
