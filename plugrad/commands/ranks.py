@@ -47,8 +47,7 @@ def _mpi() -> Iterator[tuple[str, str]]:
         yield "note", "no mpiexec: a batch system has to start the processes, as `srun` does"
         return
     hello = _run([mpiexec, "-n", "2", sys.executable, "-c", _HELLO])
-    said = hello.stdout.strip().splitlines()
-    if hello.returncode == 0 and said[:1] == ["2 ranks on 1 machine"]:
+    if hello.returncode == 0 and "2 ranks on 1 machine" in hello.stdout:  # among what plugins print
         yield "ok", f"two ranks started by {mpiexec} can talk"
     else:
         told = [line for line in (hello.stdout + hello.stderr).splitlines() if line.strip("=- ")]

@@ -16,6 +16,7 @@ from core.communicators import create_communicator
 from core.errors import CommunicatorError
 from core.testing import check_communicator
 from plugins.communicators.shared_memory import ring_of
+from plugrad.commands import ranks as ranks_command
 from plugrad.commands.ranks import findings
 
 pytestmark = pytest.mark.mpi
@@ -181,7 +182,9 @@ def test_narrow_gradients_are_added_in_float32():
     assert comm.get_config("allreduce_grad_dtype") == "float16"
 
 
-def test_the_doctor_lets_two_ranks_greet_each_other(default_ranks):
+@pytest.mark.parametrize("chatty", ["", 'print("hello from a plugin");'])
+def test_the_doctor_lets_two_ranks_greet_each_other(default_ranks, monkeypatch, chatty):
+    monkeypatch.setattr(ranks_command, "_HELLO", chatty + ranks_command._HELLO)
     found = [*findings()]
     assert "problem" not in dict(found), found
     assert any("two ranks started by" in text and "can talk" in text for _, text in found)
