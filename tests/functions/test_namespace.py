@@ -307,3 +307,9 @@ def test_numpys_own_functions_find_their_counterparts():
 def test_triangles_are_of_matrices(name):
     with pytest.raises(ValueError, match=f"{name}: expected at least 2 axes, got 1"):
         getattr(xp, name)(Variable(np.ones(3)))
+
+
+@pytest.mark.parametrize("correction", [2, 3, 2.5])
+def test_a_variance_of_which_no_count_is_left_is_not_a_number(correction):
+    x = Variable(A)
+    assert np.isnan([x.var(0, ddof=correction).array, x.std(0, ddof=correction).array]).all()

@@ -225,6 +225,15 @@ def test_half_precision_is_added_up_in_single(name):
     assert y.array == MANY
 
 
+def test_the_deviation_of_what_has_squares_beyond_float16():
+    x = Variable(np.array([500] + [0] * 399, "float16"))
+    y = x.std()
+    assert y.dtype == x.var().dtype == "float16"
+    np.testing.assert_allclose([y.array, x.var().array], [24.97, 623.4], rtol=1e-3)
+    y.backward()
+    np.testing.assert_allclose(x.grad[:2], [0.04994, -0.0001251], rtol=1e-2)
+
+
 def test_means_of_half_precision_do_not_overflow():
     x = np.full(4096, 100, "float16")  # their sum is beyond what float16 holds
     assert F.mean(x).array == 100

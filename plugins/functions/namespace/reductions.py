@@ -8,7 +8,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array, Axes, DType
-from plugins.functions.array.cast import cast
+from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import axes_of, count_along
 from plugins.functions.math.average import Mean
@@ -56,17 +56,21 @@ def prod(x: Array, axis: Axes = None, dtype: DType = None, keepdims: bool = Fals
 def var(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
     """The mean squared distance from the mean; `correction` is taken off the count.
 
+    It is NaN where nothing is left of the count.
+
     >>> import numpy as np
     >>> var(np.array([1.0, 3.0])), var(np.array([1.0, 3.0]), correction=1)
     (variable(1.), variable(2.))
     """
     x = as_variable(x)
+    if wide := halves_widened(x):  # squares may be beyond 16 bits
+        return cast(var(wide[0], axis, correction, keepdims), x.dtype)
     distance = x - Mean.call(x, axis, True)
     squares = Mean.call(distance * distance, axis, keepdims)
     count = count_along(x.shape, axis)
     if correction == 0:
         return squares
-    return squares * (count / (count - correction) if count != correction else float("nan"))
+    return squares * (count / (count - correction) if count > correction else float("nan"))
 
 
 @checked
@@ -77,6 +81,9 @@ def std(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = F
     >>> std(np.array([1.0, 3.0]))
     variable(1.)
     """
+    x = as_variable(x)
+    if wide := halves_widened(x):
+        return cast(std(wide[0], axis, correction, keepdims), x.dtype)
     return Sqrt.call(var(x, axis, correction, keepdims))
 
 
