@@ -60,7 +60,9 @@ class Name(NamedTuple):
         """Let it stand for something."""
         if type(self.where) is dict:
             self.where[self.key] = x
-        else:
+            return
+        held = getattr(type(self.where), self.key, None)
+        if not isinstance(held, property) or held.fset is not None:  # else others make it up
             setattr(self.where, self.key, x)
 
     def remove(self) -> None:

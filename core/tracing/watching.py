@@ -20,7 +20,7 @@ Asked = dict[tuple[int, str], tuple[Name, Any]]
 
 _WATCHED: tuple[Any, ...] = (Optimizer, UpdateRule, Hyperparameter, ParameterGroup)
 _lock = threading.Lock()
-_under_way: list[tuple[Asked, Any]] = []  # recordings, and the globals of their steps
+_under_way: list[tuple[Asked, Any, int]] = []  # recordings, globals of their steps, threads
 _undo: list[Callable[[], None]] = []
 
 
@@ -28,7 +28,8 @@ _undo: list[Callable[[], None]] = []
 def optimizers_watched(scope: Any) -> Iterator[Asked]:
     """A context with the numbers that a step has asked for so far, as they were then.
 
-    What asks is code with these globals, or of the user's own, not what updates are made of.
+    What asks is code with these globals, or of the user's own, not what updates are made of, and
+    not another thread.
     """
     asked: Asked = {}
     with _lock:
@@ -36,7 +37,7 @@ def optimizers_watched(scope: Any) -> Iterator[Asked]:
             for cls in _WATCHED:
                 _watch(cls, "__getattribute__")
                 _watch(cls, "__setattr__")
-        _under_way.append((asked, scope))
+        _under_way.append((asked, scope, threading.get_ident()))
     try:
         yield asked
     finally:
@@ -50,10 +51,10 @@ def _watch(cls: Any, method: str) -> None:
     before, inner = vars(cls).get(method), getattr(cls, method)
 
     def noting(self: Any, name: str, *value: Any) -> Any:
-        asking = sys._getframe(1)
+        asking, thread = sys._getframe(1), threading.get_ident()
         own = is_own(asking.f_code.co_filename, asking.f_globals.get("__name__"))
-        for asked, scope in _under_way.copy():
-            if own or asking.f_globals is scope:
+        for asked, scope, recording in _under_way.copy():
+            if recording == thread and (own or asking.f_globals is scope):
                 _note(asked, self, name)
         return inner(self, name, *value)
 

@@ -2,9 +2,11 @@
 
 import functools
 import sys
+import threading
 from collections import ChainMap, UserDict, UserList, deque
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field
+from queue import Queue
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -553,3 +555,47 @@ def set_to(owner, rate):
 )
 def test_numbers_of_optimizers_that_a_step_asks_for_may_change(factor):
     assert trained(factor)[0] == trained(factor, capture=False)[0]
+
+
+def test_numbers_that_another_thread_asks_for_are_none_of_a_steps():
+    other = core.links.Linear(3, 3)
+    optimizer = core.optimizers.Adam().setup(other)
+    F.sum(other(X[None])).backward()
+    turns, done = Queue(), Queue()
+
+    def training():
+        while turns.get():
+            optimizer.update()
+            done.put(None)
+
+    def step(x):
+        turns.put(True)
+        done.get()
+        return x * 2
+
+    thread = threading.Thread(target=training)
+    thread.start()
+    captured = core.capture(step)
+    for _ in range(8):
+        step(X)
+        captured(X)
+    turns.put(False)
+    thread.join()
+    assert ": 8 calls, 7 of them replayed, 1 recording" in captured.report()
+    assert captured.reasons == []
+
+
+def test_a_number_that_follows_from_others_is_put_back_with_them():
+    optimizer = core.optimizers.Adam(alpha=0.5).setup(core.links.Linear(3, 3))
+    optimizer.t = 1
+
+    def step(x):
+        before = optimizer.alpha_t
+        optimizer.alpha = 0.25 if optimizer.alpha == 0.5 else 0.5
+        return x * before
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="Adam.alpha.*, outside of the step, is changed by it"):
+        for i in range(8):
+            assert optimizer.alpha == (0.25 if i % 2 else 0.5)
+            captured(X)
