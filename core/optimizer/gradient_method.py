@@ -62,6 +62,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
     _groups: tuple[ParameterGroup, ...] = ()
     _told_of_newcomers: bool = False
     _told_of_another: bool = False
+    _told_of_nothing: bool = False
     _under_way: Sequence[Step] = ()
     _prepared: PreparedStep | None = None
 
@@ -69,7 +70,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         """Set `link` as the target, and give each of its parameters an update rule."""
         super().setup(link)
         self._groups, self._parts = (), 0
-        self._told_of_newcomers = self._told_of_another = False
+        self._told_of_newcomers = self._told_of_another = self._told_of_nothing = False
         self._prepared = None
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
@@ -140,7 +141,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         With `lossfun` the step computes the loss `lossfun(*args, **kwds)` and its gradients first;
         the graph of that loss belongs to the step, and is freed as backward walks over it. Without
         it the gradients that the parameters have are used. A parameter that is uninitialized,
-        frozen or without a gradient is left alone.
+        frozen or without a gradient is left alone; a loss that gives none to any is warned of.
 
         Raises:
             UpdateError: There is no target, the loss is not a scalar, or a gradient or state does
@@ -149,7 +150,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         target = self._target()
         if lossfun is not None:
             self._differentiate(lossfun, *args, **kwds)
-        self._parts = 0
+        has_loss, self._parts = lossfun is not None or self._parts > 0, 0
         record = self._recording()
         if record is not None:
             record(self)
@@ -159,6 +160,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 return
             self._prepared = None  # it holds arrays that may be others' by now
         steps = self._steps_of(target)
+        if has_loss and not steps and not self._told_of_nothing:
+            self._tell_of_nothing(target)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
             self.update_loss_scale(overflow=True)
@@ -225,6 +228,17 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if steps and not self._told_of_another and all(map(self._is_anothers, steps)):
             self._tell_of_another(target)
         return steps
+
+    def _tell_of_nothing(self, target: Link) -> None:
+        """Warn, once, of a loss that gives none of the parameters a gradient."""
+        rules = [parameter.update_rule for parameter in target.params(False)]
+        if any([rule is not None and rule.enabled for rule in rules]):
+            self._told_of_nothing = True
+            warn(
+                f"{type(self).__name__}.update: the loss depends on no parameter of this "
+                f"{type(target).__name__}, so that nothing was trained. Compute it by this model, "
+                "and from Variables: what is computed from x.array knows no way back."
+            )
 
     def _is_anothers(self, step: Step) -> bool:
         """Whether the rule is one that another optimizer's setup has given."""

@@ -67,7 +67,8 @@ def test_gradients_are_cleared_before_backward():
     optimizer.update(lambda: core.Variable(np.zeros(())))
     np.testing.assert_array_equal(model.p0.grad, [0])
     optimizer.use_cleargrads()
-    optimizer.update(lambda: core.Variable(np.zeros(())))
+    with pytest.warns(UserWarning, match="the loss depends on no parameter"):
+        optimizer.update(lambda: core.Variable(np.zeros(())))
     assert model.p0.grad is None
 
 
@@ -197,6 +198,26 @@ def test_an_optimizer_whose_rules_another_has_replaced_says_so(name, recwarn):
     assert f"{name}.update: another optimizer has been set up for the parameters" in told
     assert not step(first) and not step(second)
     assert not step(first.setup(model))
+
+
+@pytest.mark.parametrize("accumulates", [False, True])
+def test_a_loss_that_trains_nothing_is_told_once(accumulates, recwarn):
+    def step(loss):
+        if accumulates:
+            optimizer.accumulate(1.0, loss)
+        optimizer.update(*([] if accumulates else [loss]))
+        return [str(found.message) for found in recwarn if recwarn.pop()]
+
+    def detached():
+        return F.sum(core.Variable(model.p0.array))
+
+    optimizer = optimizers.SGD(lr=1.0).setup(model := model_of([3.0]))
+    assert not step(lambda: F.sum(model.p0))
+    [told] = step(detached)
+    assert "SGD.update: the loss depends on no parameter of this" in told
+    assert not step(detached) and model.p0.array == [2.0] and optimizer.t == 3
+    model.disable_update()
+    assert not step(detached) and not step(optimizer.setup(model) and detached)
 
 
 def test_rules_that_are_not_an_optimizers_are_nobodys():
