@@ -14,6 +14,7 @@ from typing import Any
 
 from core.arrays.backend import BACKENDS, host, to_host
 from core.errors import TraceError
+from core.tracing.generators import Generators
 from core.tracing.leaving import PLAIN
 from core.tracing.reached import Reached, parts_of
 from core.tracing.watching import optimizers_watched
@@ -41,6 +42,7 @@ class Around:
         self._arrays, self._names = reached.arrays, reached.names
         self.links, self.parameters = reached.links, reached.parameters
         self.variables = reached.variables
+        self._generators = Generators(reached.generators, "random" in reached.used)
         self._containers, self._caches = reached.containers, reached.caches
         self._held = [each.read() for each in self._names]
         self._missing = [each.is_missing() for each in self._names]
@@ -191,6 +193,7 @@ class Around:
 
     def refuse_changes(self) -> None:
         """Raise TraceError where the recording has changed what a name stands for."""
+        self._generators.refuse_draws()
         found = self.changed()
         found += [
             f"{label}.{x}" for label, own, names in self._attributes for x in own.keys() - names
@@ -203,6 +206,7 @@ class Around:
 
     def restore(self) -> None:
         """Let all names stand for what they stood for before the recording."""
+        self._generators.restore()
         for name, x, missing in zip(self._names, self._held, self._missing, strict=True):
             if missing:
                 name.remove()

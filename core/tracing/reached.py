@@ -19,6 +19,7 @@ from core.link import Link
 from core.link.parameter import Parameter
 from core.ops.function_node import FunctionNode
 from core.optimizer import Optimizer
+from core.tracing.generators import state_of
 from core.tracing.leaving import PLAIN
 from core.tracing.places import attribute, names_in, roots
 
@@ -109,11 +110,12 @@ class Reached:
         self.links: list[Link] = []
         self.parameters: list[Parameter] = []  # of no link that is named
         self.variables: list[Variable] = []  # of no link
+        self.generators: list[tuple[str, Any]] = []  # of random numbers
         self.caches: list[Any] = []  # of functions that keep what they have given
         self._count = 0
         self._kept: list[Any] = []  # for what is known by its id must not go
         self._seen: set[Any] = set()
-        self._used: set[str] = set()
+        self.used: set[str] = set()
         self._owners: list[tuple[str, Any]] = []
         self._classes: dict[int, dict[str, list[type]]] = {}  # by the id of a class
         self._waiting: list[tuple[str, Any]] = []
@@ -133,10 +135,10 @@ class Reached:
 
     def _follow(self) -> None:
         looked: tuple[int, int] | None = None
-        while looked != (len(self._owners), len(self._used)):
-            looked = len(self._owners), len(self._used)
+        while looked != (len(self._owners), len(self.used)):
+            looked = len(self._owners), len(self.used)
             for label, owner in self._owners.copy():
-                for name in sorted(self._used | self._unnamed(owner) | self._all_of(owner)):
+                for name in sorted(self.used | self._unnamed(owner) | self._all_of(owner)):
                     self._attribute(label, owner, name)
             self._go_on()
 
@@ -198,12 +200,14 @@ class Reached:
                 for rule in _rules_of(x):
                     self._reach(rule.__name__, rule)
         else:
+            if state_of(x) is not None:
+                self.generators.append((label, x))
             self._object(x)
 
     def _function(self, function: FunctionType) -> None:
         scope, used = function.__globals__, set(names_in(function.__code__))
         texts = _texts(function.__code__)
-        self._used |= used | (texts if used & _BY_TEXT else set())
+        self.used |= used | (texts if used & _BY_TEXT else set())
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
@@ -268,13 +272,13 @@ class Reached:
 
     def _all_of(self, owner: Any) -> Set[str]:
         """The attributes of an object, where code asks for all of them at once."""
-        if _TOGETHER.isdisjoint(self._used) or isinstance(owner, (type, ModuleType, Link)):
+        if _TOGETHER.isdisjoint(self.used) or isinstance(owner, (type, ModuleType, Link)):
             return set()
         fields = attribute(type(owner), "__dataclass_fields__") or ()
         return {*(attribute(owner, "__dict__") or ()), *fields}
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
-        inherits = "super" in self._used
+        inherits = "super" in self.used
         if (id(owner), name, inherits) in self._seen:
             return
         self._seen.add((id(owner), name, inherits))

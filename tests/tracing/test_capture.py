@@ -1293,8 +1293,8 @@ def test_numbers_that_are_changed_between_steps(monkeypatch, name):
     [
         ("of_a_count", "Stepping.count, outside of the step, is changed"),
         ("of_what_was_kept", "Stepping.kept, outside of the step, is changed"),
-        ("of_numpy", "two calls differ, by an array of the shape"),
-        ("of_a_generator", "two calls differ"),
+        ("of_numpy", "draws from numpy.random itself"),
+        ("of_a_generator", "draws from Stepping.generator itself"),
         ("of_an_iterator", "two calls differ"),
     ],
 )
