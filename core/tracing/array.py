@@ -170,9 +170,8 @@ class TracedArray(Operators):
         at = as_values(self._tape, index)
         part = shaped(self._tape, Call("operator", "getitem"), (self.value, at), {})
         shape = getattr(value, "shape", ())
-        if len(shape) > len(part.shape):
-            shape = shape[len(shape) - len(part.shape) :]
-        if any([n not in (1, m) for n, m in zip(shape[::-1], part.shape[::-1], strict=False)]):
+        room = (1,) * (len(shape) - len(part.shape)) + tuple(part.shape)
+        if any([n not in (1, m) for n, m in zip(shape[::-1], room[::-1], strict=False)]):
             raise ValueError(
                 f"could not broadcast input array from shape {tuple(value.shape)} into shape "
                 f"{part.shape}"

@@ -57,6 +57,27 @@ def test_shapes_and_dtypes_follow_numpys_rules(shape, data):
         assert known(function, x, y) == (expected.shape, expected.dtype)
 
 
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple),
+    st.lists(st.integers(1, 3), max_size=4).map(tuple),
+    st.sampled_from([0, ..., [0, 0], (..., 0), slice(0, 1)]),
+)
+def test_what_numpy_does_not_assign_is_refused_in_the_trace(shape, other, index):
+    def assigned(x, y):
+        x = x.copy()
+        x[index] = y
+        return x
+
+    x, y = np.zeros(shape), np.ones(other)
+    try:
+        expected = assigned(x, y)
+    except ValueError:
+        with pytest.raises(ValueError, match="could not broadcast"):
+            core.trace(assigned, x, y)
+    else:
+        np.testing.assert_array_equal(core.trace(assigned, x, y)(x, y), expected)
+
+
 INDEXES = [0, -1, slice(1, None), slice(None, None, 2), (..., 0), (slice(0, 1), None), None]
 PLACES = st.builds(lambda i: ("getitem", i), st.sampled_from(INDEXES)) | st.sampled_from(
     [("T",), ("mT",), ("flip",), ("expand_dims",), ("reshape",), ("copy",)]
