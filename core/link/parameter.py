@@ -19,7 +19,7 @@ from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.graph import variable
 from core.graph.fitting import is_array
-from core.graph.variable import Variable
+from core.graph.variable import Variable, as_array
 from core.graph.variable_node import VariableNode
 from core.registry.configuration import config
 
@@ -34,7 +34,8 @@ class Parameter(Variable):
     """A variable that a link owns and an optimizer changes.
 
     Args:
-        initializer: An initializer, a number to fill with, or an array; None fills with NaN.
+        initializer: An initializer, a number to fill with, or an array, of which a Variable is one
+            here; None fills with NaN.
         shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
         name: Its name in the link.
 
@@ -87,7 +88,7 @@ class Parameter(Variable):
     ) -> None:
         from core.link.initializer import as_initializer
 
-        array = None
+        array, initializer = None, as_array(initializer)
         if shape is not None:
             shape = _as_shape(shape)
         if is_array(initializer):

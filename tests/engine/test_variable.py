@@ -552,6 +552,13 @@ def test_a_parameter_of_an_array_is_made_of_it():
         core.Parameter(array, (2,))
 
 
+def test_a_parameter_of_a_variable_is_made_of_its_array():
+    x = variable(2)
+    assert core.Parameter(x).array is x.array is not core.Parameter(x, (2,)).array
+    made = core.Parameter(x * 2)
+    assert made.creator is None and made.array.tolist() == (x.array * 2).tolist()
+
+
 def test_a_parameter_of_a_number_without_shape_waits_for_one():
     parameter = core.Parameter(3)
     assert not parameter.is_initialized
