@@ -176,8 +176,25 @@ def lone_channels(draw: st.DrawFn) -> Case:
 
 
 @given(lone_channels(), st.sampled_from(["float32", "float64"]))
+@example(Case(2, 5, 1, 1, (9, 70), (3, 3), pad=(1, 1)), "float32")
+@example(Case(1, 3, 1, 2, (3, 140), (1, 5), pad=(0, 2), bias=True), "float32")
+@example(Case(2, 3, 1, 1, (141,), (9,), (2,), (4,), (1,)), "float64")
+@example(Case(2, 9, 1, 1, (28, 28), (3, 3), (2, 2), (1, 1)), "float32")
 def test_channels_each_by_itself(case: Case, dtype: str) -> None:
     compare(case, dtype, "contiguous")
+
+
+@given(cases(), st.sampled_from(["float32", "float64"]))
+@example(Case(2, 2, 16, 9, (9, 8), (5, 3), pad=(2, 1), bias=True), "float32")
+@example(Case(2, 1, 9, 3, (5, 9, 8), (3, 3, 3), (1,) * 3, (2,) * 3, (2,) * 3), "float32")
+def test_filters_that_are_turned(case: Case, dtype: str) -> None:
+    """Where the stride is 1 a deconvolution can be a convolution, however large its maps are."""
+    case = case._replace(stride=(1,) * len(case.size), cover_all=False)
+    assume(min(case.out) > 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "OWN", 1)
+        patch.setattr(kernels, "LARGER", 1 << 30)
+        compare(case, dtype, "contiguous")
 
 
 @given(threes(), st.sampled_from(["float32", "float64"]))

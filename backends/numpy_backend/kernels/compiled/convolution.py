@@ -48,6 +48,8 @@ Spec: TypeAlias = tuple[tuple[int, ...], Any]  # shape and dtype
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
+LARGER = 1.25  # times than what they are summed to: maps for which sums of windows are faster
+OWN = 8  # channels, of fewer of which a tile of a product is not full
 
 
 def _kernel(floor: float) -> Any:
@@ -115,18 +117,42 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     filters, channels = W.shape[0] // f.groups, W.shape[1]
     y = np.empty((len(x), channels * f.groups, *size), x.dtype)
     lanes = LANE_BYTES // x.itemsize
-    if depthwise.suits(channels, filters):
+    alone = depthwise.suits(channels, filters)
+    turned = filters == 1 if alone else channels >= OWN
+    convolving = _as_convolution(g, f.groups, x, W, b) if turned else None
+    if alone and convolving is None:
         depthwise.deconvolution(g, x, W, b, y)
-    elif few_places.suits(g, f.groups, len(x)):
+    elif not alone and few_places.suits(g, f.groups, len(x)):
         few_places.convolution(g, x, W, b, y, back=True)
     elif winograd.suits(g, f.groups, len(x), channels, filters) and max(g.pad) < 3:
         winograd.convolution(x, W, b, y, tuple([2 - p for p in g.pad]), turned=True)
     elif x.shape[2:] == size and prod(g.ksize) == 1 and not any(g.pad):
         plan = plan_of(axes_of(g), f.groups, filters, channels, lanes, BAND // x.itemsize)
         _convolving(plan, len(x), x.dtype, 1, channels)(x, W, b, y)
-    else:
+    elif convolving is None:
         _spread(plan_of(axes_of(g), f.groups, channels, filters, lanes, 0), x, W, b, y)
+    else:
+        return convolving(x, _turned(W, f.groups), b)[0]
     return y
+
+
+def _as_convolution(g: Geometry, groups: int, x: Array, W: Array, b: Array | None) -> Any:
+    """What gives the same of turned filters; None where their windows are more, or none fit."""
+    reach = [(k - 1) * d for k, d in zip(g.ksize, g.dilate, strict=True)]
+    around = tuple([r - p for r, p in zip(reach, g.pad, strict=True)])
+    if max(g.stride) > 1 or min(around) < 0 or prod(g.size) > LARGER * prod(g.out):
+        return None
+    turned = (W.shape[1] * groups, W.shape[0] // groups, *g.ksize), W.dtype
+    bias = None if b is None else (b.shape, b.dtype)
+    settings = g.stride, around, g.dilate, False, groups
+    return _of_shapes(*settings, (x.shape, x.dtype), turned, bias, LOWEST, num_threads())
+
+
+def _turned(W: Array, groups: int) -> Array:
+    """Filters from the last place to the first, and of each channel in the place of each filter."""
+    grouped = W.reshape(groups, -1, *W.shape[1:]).swapaxes(1, 2)
+    turned = np.flip(grouped, tuple(range(3, grouped.ndim)))
+    return np.ascontiguousarray(turned).reshape(-1, *turned.shape[2:])
 
 
 def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from backends.numpy_backend.kernels.compiled.panels import copy, fill, gather, unweave
+from backends.numpy_backend.kernels.compiled.panels import copy, fill, gather, unweave, weave
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 
@@ -156,9 +156,16 @@ def take(e: Emitter, x: Any, room: Any, b: Any, bias: Any, channels: Any, sizes:
         with e.whether(s.stride_w <= 1) as (close, apart):
             with close:
                 copy(e, to, 0, source, s.pad_w, reached)
-            with apart:
-                for w, place in _apart(e, s, reached):
-                    e.write(e.read(e.at(source, place)), e.at(to, w))
+            with apart, e.whether(s.stride_w <= 2) as (by_two, by_more):
+                with by_two:
+                    first, second = (_place(s, e.number(w)) for w in range(2))
+                    weave(e, to, source, first, second, reached // 2)
+                    with e.when((reached % 2).is_not(0)):
+                        last = e.read(e.at(source, first + reached // 2))
+                        e.write(last, e.at(to, reached - 1))
+                with by_more:
+                    for w, place in _apart(e, s, reached):
+                        e.write(e.read(e.at(source, place)), e.at(to, w))
         fill(e, to, reached, s.width - reached, e.read(e.at(b, c * bias)))
 
 

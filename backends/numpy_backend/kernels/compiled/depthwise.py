@@ -22,7 +22,7 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     scratch,
 )
 from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, put, take
-from backends.numpy_backend.kernels.compiled.panels import at_least, fill, pieces
+from backends.numpy_backend.kernels.compiled.panels import at_least, fill, pieces, vectors
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
@@ -37,13 +37,41 @@ from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
 FEW_FILTERS = 4  # of a channel; a product of panels is faster for more
+TOGETHER = 4  # sums, for a processor ends an addition after four others have begun
 
 
 def _rows(e: Emitter, s: Sizes) -> Iterator[tuple[Any, Any]]:
     """Where rows of outputs begin, and the first window of each in the room."""
     with e.loop(s.out_d) as d, e.loop(s.out_h) as h:
-        at = (d * s.stride_d * s.room_h + h * s.stride_h) * s.line
-        yield (d * s.out_h + h) * s.out_w, at
+        yield _at(s, d, h)
+
+
+def _at(s: Sizes, d: Any, h: Any) -> tuple[Any, Any]:
+    return (d * s.out_h + h) * s.out_w, (d * s.stride_d * s.room_h + h * s.stride_h) * s.line
+
+
+def _tiles(e: Emitter, s: Sizes) -> Iterator[tuple[list[tuple[Any, Any]], Any]]:
+    """Vectors of outputs that are summed together, and which of their lanes count.
+
+    Of each, where it is among the outputs, and in the room. Vectors of a row, or of several rows,
+    meet one element of a filter at a time; the last ones begin earlier, and are made once more.
+    """
+    wide = TOGETHER * e.lanes
+    with e.loop(s.out_d) as d, e.whether(s.out_w >= wide) as (along, across):
+        with along, e.loop(s.out_h) as h, e.loop(s.out_w, wide) as i:
+            row, at = _at(s, d, h)
+            first = i.least(s.out_w - wide)
+            yield [(row + first + j, at + first + j) for j in range(0, wide, e.lanes)], None
+        with across, e.whether(s.out_h >= TOGETHER) as (many, few):
+            with many, e.loop(s.out_h, TOGETHER) as h:
+                top = h.least(s.out_h - TOGETHER)
+                rows = [_at(s, d, top + j) for j in range(TOGETHER)]
+                for i, inside in vectors(e, s.out_w):
+                    yield [(row + i, at + i) for row, at in rows], inside
+            with few, e.loop(s.out_h) as h:
+                row, at = _at(s, d, h)
+                for i, inside in vectors(e, s.out_w):
+                    yield [(row + i, at + i)], inside
 
 
 @emitted
@@ -52,15 +80,16 @@ def _filtered(
 ) -> None:
     """One channel of outputs."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    for row, at in _rows(e, s):
-        for i, width in pieces(e, s.out_w):
-            total = e.variable(e.broadcast(bias, width))
-            with e.loop(s.taps) as tap:
-                [offset] = e.numbers(e.at(offsets, tap), 1)
-                factor = e.broadcast(e.read(e.at(w, tap)), width)
-                values = e.load(e.at(room, at + offset + i), width)
+    for tile, inside in _tiles(e, s):
+        totals = [e.variable(e.broadcast(bias)) for _ in tile]
+        with e.loop(s.taps) as tap:
+            [offset] = e.numbers(e.at(offsets, tap), 1)
+            factor = e.broadcast(e.read(e.at(w, tap)))
+            for total, (_, at) in zip(totals, tile, strict=True):
+                values = e.load(e.at(room, at + offset), where=inside)
                 total.set(e.fused(factor, values, total.get()))
-            e.store(at_least(e, floor, total.get(), width), e.at(y, row + i))
+        for total, (row, _) in zip(totals, tile, strict=True):
+            e.store(at_least(e, floor, total.get()), e.at(y, row), inside)
 
 
 @emitted
@@ -71,7 +100,7 @@ def _added(e: Emitter, room: Any, y: Any, w: Any, offsets: Any, sizes: Any) -> N
         [offset] = e.numbers(e.at(offsets, tap), 1)
         weight = e.read(e.at(w, tap))
         for row, at in _rows(e, s):
-            for i, width in pieces(e, s.out_w):
+            for i, width in pieces(e, s.out_w):  # what is read again soon is not put by lanes
                 place = e.at(room, at + offset + i)
                 values = e.load(e.at(y, row + i), width)
                 e.store(e.fused(e.broadcast(weight, width), values, e.load(place, width)), place)
@@ -81,18 +110,25 @@ def _added(e: Emitter, room: Any, y: Any, w: Any, offsets: Any, sizes: Any) -> N
 def _correlated(e: Emitter, w: Any, room: Any, y: Any, offsets: Any, sizes: Any) -> None:
     """What one channel of outputs adds to the gradient of its filter."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    with e.loop(s.taps) as tap:
-        [offset] = e.numbers(e.at(offsets, tap), 1)
-        widths = [e.lanes >> i for i in range(e.lanes.bit_length())]
-        totals = {width: e.variable(e.broadcast(e.constant(0.0), width)) for width in widths}
+
+    def add(tap: Any, count: int) -> None:
+        places = e.numbers(e.at(offsets, tap), count)
+        totals = [e.variable(e.broadcast(e.constant(0.0))) for _ in places]
         for row, at in _rows(e, s):
-            for i, width in pieces(e, s.out_w):
-                a, b = e.load(e.at(room, at + offset + i), width), e.load(e.at(y, row + i), width)
-                totals[width].set(e.fused(a, b, totals[width].get()))
-        sum_ = e.read(e.at(w, tap))
-        for total in totals.values():
-            sum_ = e.builder.fadd(sum_, e.sums([total.get()])[0])
-        e.write(sum_, e.at(w, tap))
+            for i, inside in vectors(e, s.out_w):
+                values = e.load(e.at(y, row + i), where=inside)
+                for total, offset in zip(totals, places, strict=True):
+                    others = e.load(e.at(room, at + offset + i), where=inside)
+                    total.set(e.fused(values, others, total.get()))
+        for k, total in enumerate(totals):
+            place = e.at(w, tap + k)
+            e.write(e.builder.fadd(e.read(place), e.sums([total.get()])[0]), place)
+
+    whole = s.taps & -TOGETHER
+    with e.loop(whole, TOGETHER) as first:
+        add(first, TOGETHER)
+    with e.loop(s.taps, 1, whole) as last:
+        add(last, 1)
 
 
 @emitted

@@ -26,12 +26,26 @@ def pieces(e: Emitter, count: Number) -> Iterator[tuple[Number, int]]:
         width //= 2
 
 
+def vectors(e: Emitter, count: Number) -> Iterator[tuple[Number, Any]]:
+    """Offset of full vectors that cover `count` elements, and which lanes of the last count."""
+    whole = count & -e.lanes
+    with e.loop(whole, e.lanes) as i:
+        yield i, None
+    with e.when(whole.is_not(count)):
+        yield whole, e.lanes_before(count - whole)
+
+
 @emitted
 def copy(e: Emitter, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
     """`to[t : t + count] = source[s : s + count]`."""
     to, source = e.at(to, t), e.at(source, s)
-    for i, width in pieces(e, count):
-        e.store(e.load(e.at(source, i), width), e.at(to, i))
+    with e.whether(count >= e.lanes) as (many, few):
+        with many, e.loop(count, e.lanes) as i:
+            i = i.least(count - e.lanes)  # the last vector begins where it ends with the elements
+            e.store(e.load(e.at(source, i)), e.at(to, i))
+        with few:
+            for i, width in pieces(e, count):
+                e.store(e.load(e.at(source, i), width), e.at(to, i))
 
 
 def at_least(e: Emitter, floor: Any, value: Any, lanes: int = 0) -> Any:
@@ -151,6 +165,16 @@ def unweave(e: Emitter, to: Any, even: Any, odd: Any, source: Any, s: Any, count
         for start in (0, 1):
             places = list(range(start, 2 * width, 2))
             e.store(e.shuffle(a, b, places), e.at(to, (odd if start else even) + i))
+
+
+@emitted
+def weave(e: Emitter, to: Any, source: Any, even: Any, odd: Any, count: Any) -> None:
+    """`to[::2], to[1::2] = source[even:], source[odd:]`, `count` elements of each."""
+    for i, width in pieces(e, count):
+        a, b = (e.load(e.at(source, start + i), width) for start in (even, odd))
+        for half in (0, width // 2) if width > 1 else (0,):
+            places = [n + side for n in range(half, half + (width + 1) // 2) for side in (0, width)]
+            e.store(e.shuffle(a, b, places), e.at(to, i * 2 + half * 2))
 
 
 @emitted
