@@ -30,6 +30,7 @@ def fit(
     batch_size: Count = 64,
     out: str | os.PathLike[str] = "result",
     device: DeviceSpec | None = None,
+    converter: Callable[..., Any] | None = None,
     resume: bool = False,
     show: bool = True,
 ) -> Trainer:
@@ -52,6 +53,8 @@ def fit(
         batch_size: Examples in a batch, or all of the data where these are fewer.
         out: The folder for the log and the last snapshot.
         device: Where the model and the batches are moved.
+        converter: What makes arrays of a list of examples, as for sequences of several lengths;
+            None is `core.dataset.concat_examples`.
         resume: Go on from the snapshot in `out`, if there is one.
         show: Print a table with a line for each epoch.
 
@@ -75,13 +78,16 @@ def fit(
     if optimizer.target is not model:
         optimizer.setup(model)
     computed = None if loss is None else _supervised(model, loss)
+    given: dict[str, Any] = {"device": device}
+    if converter is not None:
+        given["converter"] = converter
     updater = updaters.StandardUpdater(
-        _batches(data, batch_size, repeat=True), optimizer, device=device, loss_func=computed
+        _batches(data, batch_size, repeat=True), optimizer, loss_func=computed, **given
     )
     trainer = Trainer(updater, (epochs, "epoch"), out)
     if validation is not None:
         held_out = _batches(validation, batch_size, repeat=False)
-        trainer.extend(extensions.Evaluator(held_out, model, device=device, eval_func=computed))
+        trainer.extend(extensions.Evaluator(held_out, model, eval_func=computed, **given))
     trainer.extend(extensions.LogReport())
     if show:
         trainer.extend(extensions.PrintReport(_columns(model, loss, validation is not None)))

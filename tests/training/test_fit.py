@@ -141,3 +141,30 @@ def test_a_model_that_gives_predictions_is_told_from_a_loss(data, tmp_path):
         training.fit(L.Linear(3, 2), data, epochs=1, out=tmp_path)
     assert "calls Linear with the" in caught.value.__notes__[-1]
     assert "train L.Classifier(model)" in caught.value.__notes__[-1]
+
+
+def test_examples_of_several_lengths_are_joined_by_a_converter(tmp_path):
+    class Means(core.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.out = L.Linear(1, 2)
+
+        def forward(self, xs, t):
+            y = self.out(F.stack([F.mean(x, axis=0) for x in xs]))
+            loss = F.softmax_cross_entropy(y, t)
+            core.report({"loss": loss}, self)
+            return loss
+
+    def listed(batch, device=None):
+        return [x for x, _ in batch], np.array([t for _, t in batch])
+
+    examples = [(X[: 1 + i % 3], i % 2) for i in range(12)]
+    settings = {"batch_size": 4, "show": False, "validation": examples}
+    with pytest.raises(ValueError, match="shape"):
+        training.fit(Means(), examples, 1, out=tmp_path / "joined", **settings)
+    trainer = training.fit(
+        Means(), examples, 2, converter=listed, out=tmp_path / "listed", **settings
+    )
+    log = trainer.get_extension("LogReport").log
+    assert trainer.updater.iteration == 6 and "validation/main/loss" in log[-1]
