@@ -191,6 +191,11 @@ class Reached:
             self.variables.append(x)
         elif is_array(x):
             self.arrays.append((label, x))
+        elif isinstance(x, Iterator) and type(x).__module__ in ("builtins", "itertools"):
+            raise TraceError(
+                f"capture: {label} is an iterator, of which a replay would take nothing. Give what "
+                "is taken of it as an argument."
+            )
         elif isinstance(x, ContextVar):
             self._name(label, x, "get", Content)
         elif isinstance(x, (type, ModuleType)):

@@ -1295,7 +1295,7 @@ def test_numbers_that_are_changed_between_steps(monkeypatch, name):
         ("of_what_was_kept", "Stepping.kept, outside of the step, is changed"),
         ("of_numpy", "draws from numpy.random itself"),
         ("of_a_generator", "draws from Stepping.generator itself"),
-        ("of_an_iterator", "two calls differ"),
+        ("of_an_iterator", "is an iterator, of which a replay would take nothing"),
     ],
 )
 def test_numbers_that_are_others_in_each_step(monkeypatch, name, reason):

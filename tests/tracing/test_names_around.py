@@ -1,8 +1,10 @@
 """Captured steps follow what they read from outside, wherever it stands."""
 
 import functools
+import itertools
 import sys
 import threading
+import warnings
 from collections import ChainMap, UserDict, UserList, deque
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field
@@ -318,6 +320,26 @@ def test_what_is_too_much_to_be_looked_at_is_refused():
     refused(lambda x: x * len(words[0]), "words, with other names from outside, holds more than")
     table = np.ones((512, 1024), "f")
     refused(lambda x: x * float(table[0, 0]), "table, an array of 2,097,152 bytes from outside")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda: iter([1.0] * 4 + [2.0] * 4),
+        lambda: (1.0 + (i > 3) for i in range(8)),
+        lambda: itertools.cycle([1.0] * 4 + [2.0]),
+        lambda: map(float, [1] * 4 + [2] * 4),
+    ],
+)
+def test_iterators_that_begin_with_equal_numbers_go_on(numbers):
+    runs = []
+    for capture in (core.capture, lambda step: step):
+        taken = SimpleNamespace(rates=numbers())
+        step = capture(lambda x, taken=taken: x * next(taken.rates))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "core.capture.*rates is an iterator")
+            runs.append([step(X).tobytes() for _ in range(8)])
+    assert runs[0] == runs[1]
 
 
 def test_an_object_in_a_list_that_the_step_changes_is_as_it_was():
