@@ -7,7 +7,7 @@ import pytest
 
 import core
 import core.links as L
-from core.errors import RemovedArgument
+from core.errors import InvalidType, RemovedArgument
 from core.testing import check_link
 
 RANDOM = np.random.RandomState(0)
@@ -181,6 +181,35 @@ def test_state_can_be_set_moved_and_copied(name):
     assert {getattr(duplicate, state).backend.name for state in duplicate.carried} == {"strict"}
     layer.reset_state()
     assert [getattr(layer, state) for state in layer.carried] == [None] * len(given)
+
+
+@pytest.mark.parametrize(("before", "now"), [(2, 1), (1, 5)])
+@pytest.mark.parametrize(
+    "name", ["StatefulGRU", "GRU", "StatefulMGU", "StatefulPeepholeLSTM", "StatefulZoneoutLSTM"]
+)
+def test_no_batch_is_broadcast_with_the_state_of_another(name, before, now):
+    layer = getattr(L, name)(3, 2)
+    layer(np.ones((before, 3), "f"))
+    kept = layer.h
+    with pytest.raises((ValueError, InvalidType), match=f"(?s){before}.*{now}|{now}.*{before}"):
+        layer(np.ones((now, 3), "f"))
+    assert layer.h is kept
+    layer.reset_state()
+    assert layer(np.ones((now, 3), "f")).shape == (now, 2)
+
+
+@pytest.mark.parametrize(("states", "now"), [(2, 1), (1, 5)])
+def test_no_batch_is_broadcast_with_states_that_are_given(states, now):
+    h, same, x = (np.ones(shape, "f") for shape in ((states, 2), (now, 2), (now, 3)))
+    for call in (
+        lambda: L.StatelessGRU(3, 2)(h, x),
+        lambda: L.StatelessLSTM(3, 2)(None, h, x),
+        lambda: L.StatelessLSTM(3, 2)(same, h, x),
+        lambda: L.ChildSumTreeLSTM(3, 2)(same, same, same, h, x),
+        lambda: L.NaryTreeLSTM(3, 2, 2)(same, same, h, same, x),
+    ):
+        with pytest.raises(ValueError, match=f"expected a batch of {states}.*, got {now}"):
+            call()
 
 
 def test_sequences_may_end_but_none_may_join():

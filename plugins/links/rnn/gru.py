@@ -12,7 +12,7 @@ from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import Stateful
+from plugins.links.rnn.stateful import Stateful, refuse_other_batch
 
 
 class _GRU(Chain):
@@ -44,7 +44,9 @@ class _GRU(Chain):
         r, z, new = self.W_r(x), self.W_z(x), self.W(x)  # all three, so that each knows its size
         if h is None:
             return F.sigmoid(z) * F.tanh(new)
-        r = F.sigmoid(r + self.U_r(h))
+        lateral = self.U_r(h)
+        refuse_other_batch(self, r, lateral)
+        r = F.sigmoid(r + lateral)
         new = F.tanh(new + self.U(r * h))
         return F.linear_interpolate(F.sigmoid(z + self.U_z(h)), new, h)
 

@@ -13,7 +13,7 @@ from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
-from plugins.links.rnn.stateful import Stateful, zeros
+from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
 
 
 class _LSTM(Chain):
@@ -89,7 +89,9 @@ class StatelessLSTM(_LSTM):
         """Make one step from the state (c, h) by the input x, and return the new state."""
         gates = self.upward(x)
         if h is not None:
-            gates = gates + self.lateral(h)
+            lateral = self.lateral(h)
+            refuse_other_batch(self, gates, lateral)
+            gates = gates + lateral
         c, h = F.lstm(zeros(gates, self.state_size) if c is None else c, gates)
         return c, h
 

@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import Stateful, zeros
+from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
 
 
 class StatefulPeepholeLSTM(Chain, Stateful):
@@ -65,9 +65,11 @@ class StatefulPeepholeLSTM(Chain, Stateful):
         """Make one step from the kept state by the input x; keep the new state, return its h."""
         gates = self.upward(x)
         if self.h is not None:
+            refuse_other_batch(self, gates, self.h)
             gates = gates + self.lateral(self.h)
         a, i, f, o = F.separate(gates.reshape((-1, self.state_size, 4)), axis=2)
         before = zeros(x, self.state_size) if self.c is None else self.c
+        refuse_other_batch(self, gates, before)
         i, f = F.sigmoid(i + self.peep_i(before)), F.sigmoid(f + self.peep_f(before))
         self.c = c = F.tanh(a) * i + f * before
         self.h = h = F.sigmoid(o + self.peep_o(c)) * F.tanh(c)

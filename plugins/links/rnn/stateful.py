@@ -26,6 +26,17 @@ class Stateful(Link):
         self._move_carried(self.device)
 
 
+def refuse_other_batch(link: Link, x: Any, *states: Any) -> None:
+    """Raise where `x` has another number of sequences than states have: sums would broadcast."""
+    for state in states:
+        if state.shape[0] != x.shape[0]:
+            raise ValueError(
+                f"links.{type(link).__name__}: expected a batch of {state.shape[0]}, that of the "
+                f"state, got {x.shape[0]}. New sequences begin without a state, as after "
+                "reset_state()."
+            )
+
+
 def zeros(x: Any, units: int) -> Variable:
     """The state (n, units) that sequences start with, where and as the input `x` (n, ...) is."""
     array = as_array(x)

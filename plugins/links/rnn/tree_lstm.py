@@ -10,7 +10,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import zeros
+from plugins.links.rnn.stateful import refuse_other_batch, zeros
 
 
 class _TreeLSTM(Chain):
@@ -34,8 +34,9 @@ class _TreeLSTM(Chain):
         if x is None:
             x = zeros(known, self._input_size(name))
         filled = [zeros(known, self.state_size) if v is None else as_variable(v) for v in children]
-        half = len(filled) // 2
-        return filled[:half], filled[half:], self.W_x(x)
+        half, gates = len(filled) // 2, self.W_x(x)
+        refuse_other_batch(self, gates, *filled)
+        return filled[:half], filled[half:], gates
 
     def _input_size(self, name: str) -> int:
         if not self.W_x.W.is_initialized:

@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
-from plugins.links.rnn.stateful import Stateful, zeros
+from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
 
 
 class StatefulZoneoutLSTM(_LSTM, Stateful):
@@ -80,6 +80,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
             self.c = zeros(gates, self.state_size)
         if self.h is None:
             self.h = zeros(gates, self.state_size)
+        refuse_other_batch(self, gates, self.c, self.h)
         c, h = F.lstm(self.c, gates + self.lateral(self.h))
         self.c = F.zoneout(self.c, c, self.c_ratio)
         self.h = F.zoneout(self.h, h, self.h_ratio)
