@@ -38,6 +38,7 @@ class Optimizer(LossScaling, KnownAttributes):
     epoch: int = 0
     use_auto_new_epoch: bool = False
     _hooks: HookTable
+    _loaded_record: str | None = None  # what the file says of the rules
 
     def setup(self, link: Link) -> Self:
         """Set `link` as the target, with step 0 and no hooks; returns itself.
@@ -57,6 +58,7 @@ class Optimizer(LossScaling, KnownAttributes):
             warn(text)
         self.target = link
         self.t = self.epoch = 0
+        self._loaded_record = None
         self._hooks = HookTable(type(self).__name__)
         return self
 
@@ -158,15 +160,12 @@ class Optimizer(LossScaling, KnownAttributes):
         """Save or load the counts, a dynamic loss scale, and the state of all rules and hooks.
 
         Files say which rules the state is of, under `update_rules`: state of others is refused.
+        Hyper-parameters stay those of the script; `changed_hyperparameters` tells what differs.
         """
-        from core.optimizer.update_record import misfit, record
+        from core.optimizer.update_record import record
 
-        rules = {
-            path: parameter.update_rule
-            for path, parameter in self._target().namedparams()
-            if parameter.update_rule is not None
-        }
-        serializer.statement("update_rules", record(rules), partial(misfit, rules))
+        rules = self._rules_by_path()
+        serializer.statement("update_rules", record(rules), partial(self._misfit, rules))
         t, epoch = serializer("t", self.t), serializer("epoch", self.epoch)
         self._serialize_scale(serializer)
         if isinstance(serializer, Deserializer):
@@ -184,6 +183,26 @@ class Optimizer(LossScaling, KnownAttributes):
                 if id(hook) not in known:
                     known.add(id(hook))
                     hook.serialize(part.optional("hooks")[name])
+
+    def _rules_by_path(self) -> dict[str, Any]:
+        return {
+            path: parameter.update_rule
+            for path, parameter in self._target().namedparams()
+            if parameter.update_rule is not None
+        }
+
+    def _misfit(self, rules: dict[str, Any], text: str) -> str:
+        from core.optimizer.update_record import misfit
+
+        self._loaded_record = text
+        return misfit(rules, text)
+
+    def changed_hyperparameters(self) -> list[str]:
+        """Those that are not as in the file which was loaded, as 'lr=0.5 (0.25 in the file)'."""
+        from core.optimizer.update_record import changes
+
+        text = self._loaded_record
+        return [] if text is None else changes(self._rules_by_path(), text)
 
     def _serialize_rule(self, path: str, rule: Any, serializer: Any) -> None:
         """Save or load the state of the rule of one parameter."""

@@ -53,6 +53,26 @@ def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
     return ""
 
 
+def changes(rules: Mapping[str, UpdateRule], text: str) -> list[str]:
+    """The hyper-parameters of `rules` that are not as in the record `text`.
+
+    >>> from core import optimizers
+    >>> rules = {"/W": optimizers.SGD(0.5).create_update_rule()}
+    >>> changes(rules, record(rules).replace("0.5", "0.25"))
+    ['lr=0.5 (0.25 in the file)']
+    """
+    found: dict[str, None] = {}
+    now = json.loads(record(rules))
+    stored = {path: group for group in json.loads(text) for path in group["parameters"]}
+    for group in now:
+        for path in filter(stored.__contains__, group["parameters"]):
+            before = stored[path]["hyperparameters"]
+            for name, value in group["hyperparameters"].items():
+                if before.get(name, value) != value:
+                    found[f"{name}={value!r} ({before[name]!r} in the file)"] = None
+    return list(found)
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(names) or "nothing"
 

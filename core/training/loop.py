@@ -178,10 +178,27 @@ class Loop(Extended):
             if entry.call_before_training:
                 with naming(name, "__call__"):
                     entry.extension(self)
+        if self.is_resumed and (self.communicator is None or self.communicator.rank == 0):
+            self._tell_of_changes()
         # A snapshot may have been loaded long ago, or by an extension: what was drawn since then
         # must not change what the resumed run draws.
         if self._random_state is not None:
             backend.set_random_state(self._random_state)
+
+    def _tell_of_changes(self) -> None:
+        """Warn of hyper-parameters that the snapshot has otherwise, once schedules have set theirs.
+
+        A function that changed them, in the run that was saved, is not asked to do so again.
+        """
+        for name, optimizer in self.updater.get_all_optimizers().items():
+            changed: list[str] = getattr(optimizer, "changed_hyperparameters", list)()
+            if changed:
+                place.warn(
+                    f"{type(self).__name__}: the optimizer {name!r} goes on with "
+                    f"{', '.join(changed)}. If the run had changed that itself, let it be done "
+                    "again before the first update, or by a schedule such as ExponentialShift, "
+                    "which is saved."
+                )
 
     def _set_aside_earlier_results(self) -> None:
         """Keep the results of another run, which this one would replace, and say so."""

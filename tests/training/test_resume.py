@@ -48,6 +48,25 @@ def test_resumed_at_any_step(whole, tmp_path, step):
         assert (tmp_path / plot).read_bytes() == (whole[0] / plot).read_bytes()
 
 
+@pytest.mark.parametrize("how", ["by a function", "by a schedule", "from the start"])
+def test_a_rate_that_the_saved_run_had_changed_is_told(tmp_path, how):
+    def halve(trainer):
+        optimizer.alpha *= 0.5
+
+    for stop in (2, 4):
+        trainer = small.trainer(tmp_path, (stop, "iteration"), autoload=True)
+        optimizer = trainer.updater.get_optimizer("main")
+        if how == "by a function":
+            trainer.extend(halve)
+        if how == "by a schedule":
+            trainer.extend(extensions.ExponentialShift("alpha", 0.5))
+        if stop == 4 and how == "by a function":
+            with pytest.warns(UserWarning, match=r"'main' goes on with alpha=0.01 \(0.0025 in the"):
+                trainer.run()
+        else:
+            trainer.run()  # without a warning, which would be an error
+
+
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("step", [3, 6, STEPS - 1])
 def test_an_error_in_a_step_leaves_the_snapshot_of_the_step_before(whole, tmp_path, step, every):
