@@ -323,6 +323,12 @@ class Communicator(NeedsInit, ABC):
         _refuse_difference("a step", [call for call, _ in told])
         return [found for _, found in told]
 
+    def give_up(self, why: str) -> None:
+        """Note that this rank takes no part in sums that others may be waiting for; says `why`.
+
+        A communicator that can tells them, so that they do not wait until their time limit.
+        """
+
     def compare(self, what: str, mine: Any) -> None:
         """Raise CommunicatorError on every rank, naming two, where the ranks give different values.
 

@@ -170,6 +170,9 @@ class MultiNodeOptimizer(GradientMethod):
             try:
                 with self._sizing(), nullcontext() if count else unseen():
                     self._differentiate(lossfun, *args, **kwds)
+            except Exception as error:
+                self._communicator.give_up(f"its loss raised {error!r}.")
+                raise
             finally:
                 self._watches = False
             if not count:

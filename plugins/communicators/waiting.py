@@ -18,8 +18,14 @@ from plugins.communicators.messages import WAITING, under_way
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
 _SENDS = -1  # in the place of the messages received, where a rank waits until it is received from
+_GIVES_UP = -2  # in the same place, where it takes no part in the sums that others wait for
 _AWAKE = 0.001  # seconds for which waiting takes all of a core, or all that others leave of it
 _PATIENCE = 1.0  # seconds for which it takes what nobody else wants
+
+
+def _text(note: Any) -> str:
+    """What a note says beside its numbers."""
+    return str(note[16:].tobytes().rstrip(b"\0").decode(errors="replace"))
 
 
 def _give_way() -> None:
@@ -45,6 +51,8 @@ class Waiting(Communicator):
         self._sent, self._received = [0] * size, [0] * size  # objects, by peers
         self._waiting: dict[int, Any] = {}  # what peers have told that wait for this rank
         self._told: list[Any] = []  # what this one has told, as long as it is under way
+        self._calls = 0  # of all ranks, which each has told the others of
+        self._given_up: dict[int, Any] = {}  # what ranks have told that take no part in sums
         self._crowded = False  # whether ranks share cores
         self._on_their_way: list[Any] = []  # requests of what was sent, with what they read
 
@@ -86,6 +94,8 @@ class Waiting(Communicator):
                     is_told = True
                     self._tell_waiting(on[0], sends)
                 self._refuse_standstill(what, on)
+            elif waited > _PATIENCE:
+                self._refuse_given_up(what)
             if waited > self.time_limit:
                 not_at_end(self._end)
                 at_end(self._abort)  # which would wait for ever
@@ -115,20 +125,39 @@ class Waiting(Communicator):
 
         Or, if this one `sends`, that it waits until that rank receives.
         """
-        note = np.zeros(_NOTE, np.uint8)
         received = _SENDS if sends else self._received[rank]
-        note[:16] = np.array([received, self._sent[rank]]).view(np.uint8)
-        text = self.doing.encode()[: _NOTE - 16]
-        note[16 : 16 + len(text)] = np.frombuffer(text, np.uint8)
+        self._send_note(rank, received, self._sent[rank], self.doing)
+
+    def _send_note(self, rank: int, one: int, other: int, text: str) -> None:
+        note = np.zeros(_NOTE, np.uint8)
+        note[:16] = np.array([one, other]).view(np.uint8)
+        told = text.encode()[: _NOTE - 16]
+        note[16 : 16 + len(told)] = np.frombuffer(told, np.uint8)
         self._told = [each for each in self._told if not each[0].Test()]
         self._told.append((self._notes.Isend(note, rank, WAITING), note))
+
+    def give_up(self, why: str) -> None:
+        """Tell the other ranks that this one takes no part in sums they may be waiting for."""
+        for rank in set(range(self.size)) - {self.rank}:
+            self._send_note(rank, _GIVES_UP, self._calls, why)
 
     def _hear_waiting(self) -> None:
         status, comm = self._mpi.Status(), self._notes
         while comm.Iprobe(self._mpi.ANY_SOURCE, WAITING, status):
             note, rank = np.empty(_NOTE, np.uint8), status.Get_source()
             comm.Recv(note, rank, WAITING)
-            self._waiting[rank] = note
+            gives_up = note[:8].view(np.int64)[0] == _GIVES_UP
+            (self._given_up if gives_up else self._waiting)[rank] = note
+
+    def _refuse_given_up(self, what: str) -> None:
+        """Raise where a rank has given up what this one waits for: since the last call of all."""
+        self._hear_waiting()
+        for rank, note in self._given_up.items():
+            if note[8:16].view(np.int64)[0] == self._calls:
+                raise CommunicatorError(
+                    f"{what}: {self.where} waits for rank {rank}, which takes no part: "
+                    f"{_text(note)}"
+                )
 
     def _refuse_standstill(self, what: str, on: Sequence[int]) -> None:
         """Raise where this rank waits for one that waits for a message which it has not sent.
@@ -147,7 +176,7 @@ class Waiting(Communicator):
                 is_standstill = received == self._sent[rank] and is_all
                 told = "for a message that this one has not sent"
             if rank in on and is_standstill:
-                doing = note[16:].tobytes().rstrip(b"\0").decode(errors="replace")
+                doing = _text(note)
                 raise CommunicatorError(
                     f"{what}: {self.where} waits for rank {rank}, which waits {told}"
                     f"{doing and ', '}{doing}."
@@ -165,6 +194,7 @@ class Waiting(Communicator):
         mine[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
         notes = np.empty((self.size, _NOTE), np.uint8)
         self._wait(what, self._comm.Iallgather(mine, notes))
+        self._calls += 1
         calls = [note[8:].tobytes().rstrip(b"\0").decode(errors="replace") for note in notes]
         for rank, call in enumerate(calls):
             if call != calls[0]:

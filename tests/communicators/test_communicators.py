@@ -77,6 +77,10 @@ def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
         ("raises", "ValueError on rank 1 of 2"),
         ("is_not_heard", "nobody hears a slip"),
         ("ends", "rank 1 at 'the end of the program'"),
+        (
+            "skips_a_batch",
+            r"rank 1, which takes no part: its loss raised ValueError\('a bad batch'\)",
+        ),
         ("makes_fewer_steps", "rank 0 is at 'update of an optimizer' and rank 1 at 'the end"),
         (
             "never_goes_back",

@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -142,6 +143,22 @@ def makes_fewer_steps():
     model = optimizer.setup(core.links.Classifier(core.links.Linear(2, 2))).target
     for _ in range(3 - comm.rank):
         optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+
+
+def skips_a_batch():
+    """Go on after an error in the loss, which the other ranks know nothing of."""
+    comm.time_limit = 60
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(0.1), comm)
+    model = optimizer.setup(core.links.Classifier(core.links.Linear(2, 2))).target
+
+    def loss(x, t):
+        if comm.rank == 1 and optimizer.t == 2:
+            raise ValueError("a bad batch")
+        return model(x, t)
+
+    for _ in range(4):
+        with suppress(ValueError):
+            optimizer.update(loss, np.ones((1, 2), "f"), np.zeros(1, "i"))
 
 
 def never_goes_back():
