@@ -65,6 +65,8 @@ from plugins.functions.array.pad_sequence import PadSequence as PadSequence
 from plugins.functions.array.pad_sequence import pad_sequence as pad_sequence
 from plugins.functions.array.permutate import Permutate as Permutate
 from plugins.functions.array.permutate import permutate as permutate
+from plugins.functions.array.pixel_shuffle import pixel_shuffle as pixel_shuffle
+from plugins.functions.array.pixel_shuffle import pixel_unshuffle as pixel_unshuffle
 from plugins.functions.array.repeat import repeat as repeat
 from plugins.functions.array.reshape import Reshape as Reshape
 from plugins.functions.array.reshape import flatten as flatten
@@ -730,7 +732,8 @@ def depth2space(X: Array, r: int) -> Variable:
 
     Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
     the result. It is the shuffle of "Real-Time Single Image and Video Super-Resolution Using an
-    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4).
+    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4). PyTorch takes the
+    channels in another order: `pixel_shuffle`.
 
     Args:
         X: (n, r² c, h, w), floating.

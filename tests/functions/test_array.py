@@ -52,6 +52,34 @@ def test_moved_axes_and_repetitions_are_numpys(name, arguments):
     )
 
 
+@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (2, 3, 2, 1), (0, 2, 2, 2)])
+def test_pixels_of_channels_that_lie_together(shape, r):
+    n, c, h, w = shape
+    y = np.arange(n * c * h * w * r * r, dtype="f").reshape(n, c, h * r, w * r)
+    x = np.empty((n, c * r * r, h, w), "f")
+    for k, i, j in np.ndindex(c, r, r):
+        x[:, k * r * r + i * r + j] = y[:, k, i::r, j::r]
+    same(F.pixel_shuffle(x, r), y)
+    same(F.pixel_unshuffle(y, r), x)
+    if n:
+        check_backward(lambda x: F.pixel_shuffle(x, r), x.astype("d"), y.astype("d"))
+
+
+@pytest.mark.parametrize(
+    ("turn", "shape"),
+    [
+        (F.pixel_shuffle, (1, 6, 2, 2)),
+        (F.pixel_shuffle, (4, 2, 2)),
+        (F.pixel_unshuffle, (1, 1, 3, 2)),
+        (F.pixel_unshuffle, (1, 1, 2, 3)),
+        (F.pixel_unshuffle, (1, 2, 2)),
+    ],
+)
+def test_channels_and_pixels_that_make_no_blocks(turn, shape):
+    refused_in_three_parts(lambda: turn(np.ones(shape), 2))
+
+
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
 @pytest.mark.parametrize("width", [2, (1, 2), ((0, 1), (2, 0)), [(3, 5), (4, 4)]])
 def test_padding_is_numpys(mode, width):

@@ -22,12 +22,6 @@ def smoothed(t, share):
     return one * (1 - share) + share / 8
 
 
-def shuffled(x, r):
-    n, c, h, w = x.shape
-    split = F.transpose(F.reshape(x, (n, c // r**2, r, r, h, w)), (0, 1, 4, 2, 5, 3))
-    return F.reshape(split, (n, c // r**2, r * h, r * w))
-
-
 def weighted(x, t, w):
     return F.sum(F.softmax_cross_entropy(x, t, class_weight=w, reduce="no")) / w[t].sum()
 
@@ -37,7 +31,8 @@ def weighted(x, t, w):
     [
         (lambda x: F.leaky_relu(x, 0.01), there.leaky_relu),
         (lambda x: F.relu6(x + 3) / 6, there.hardsigmoid),
-        (lambda x: shuffled(x, 2), lambda x: there.pixel_shuffle(x, 2)),
+        (lambda x: F.pixel_shuffle(x, 2), lambda x: there.pixel_shuffle(x, 2)),
+        (lambda x: F.pixel_unshuffle(x, 3), lambda x: there.pixel_unshuffle(x, 3)),
         (lambda x: F.normalize(x, eps=0.0), there.normalize),
         (
             lambda x: F.local_response_normalization(x, 5, 1.0, 1e-4 / 5),

@@ -17,6 +17,7 @@ provides = {
     "pad": "Pad pad",
     "pad_sequence": "PadSequence pad_sequence",
     "permutate": "Permutate permutate",
+    "pixel_shuffle": "pixel_shuffle pixel_unshuffle",
     "repeat": "repeat",
     "reshape": "Reshape flatten reshape",
     "resize_images": "ResizeImages resize_images",

@@ -11,7 +11,8 @@ class Depth2Space(FunctionNode):
 
     Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
     the result. It is the shuffle of "Real-Time Single Image and Video Super-Resolution Using an
-    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4).
+    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4). PyTorch takes the
+    channels in another order: `pixel_shuffle`.
 
     Args:
         X: (n, r² c, h, w), floating.
