@@ -11,13 +11,26 @@ takes a lock twice, and waits for itself, for a key that another thread has made
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
-publishing = threading.RLock()
+
+def free_in_children(lock: Any) -> Any:
+    """The lock, for which a fork waits: it has no threads, so nobody would ever release it there.
+
+    Forks take such locks, the one of the last call first; so must whoever holds several.
+    """
+    if hasattr(os, "register_at_fork"):
+        free = lock.release
+        os.register_at_fork(before=lock.acquire, after_in_parent=free, after_in_child=free)
+    return lock
+
+
+publishing = free_in_children(threading.RLock())
 
 
 class once(Generic[T]):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,3 +172,44 @@ with core.using_config("num_threads", 3):
 def test_a_forked_process_has_threads_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
     assert run.stdout == "True 0\n", run.stderr
+
+
+COMPILED_MEANWHILE = """
+import os, signal, threading, time
+import numpy as np
+import core.functions as F
+
+x = np.ones(5000, "f")
+
+
+def compute(x):
+    F.gelu(x), F.elu(x), F.softplus(x)
+
+
+F.relu(x)
+compute(x[:5])  # so that no import is under way, for which Python's own locks are not free
+thread = threading.Thread(target=compute, args=(x,))
+thread.start()
+children = []
+while thread.is_alive():
+    time.sleep(0.3)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        compute(x)
+        os._exit(0)
+    children.append(child)
+print(len(children) > 0, {os.waitpid(child, 0)[1] for child in children})
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILED_MEANWHILE],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert run.stdout == "True {0}\n", run.stderr

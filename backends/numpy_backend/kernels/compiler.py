@@ -28,6 +28,7 @@ import numpy as np
 
 from backends.numpy_backend.kernels.kept import machine_code
 from backends.numpy_backend.typing import Array as Array
+from core.registry.once import free_in_children
 
 SWITCH = "PLUGRAD_COMPILED"
 SUMS = ("reassoc", "nsz", "contract")
@@ -185,15 +186,15 @@ class Compiled:
         )
 
     def _compile(self, dtype: np.dtype[Any]) -> Any:
-        import numba
-
-        from backends.numpy_backend.kernels.lowering import Compiler
-
-        real = numba.from_dtype(dtype)
-        kinds = [_native_type(kind, real) for kind in self._hints().values()]
         makes_arrays = "empty" in self.function.__code__.co_names  # which numba counts and frees
         with _compiling:
             if dtype not in self._found:
+                import numba
+
+                from backends.numpy_backend.kernels.lowering import Compiler
+
+                real = numba.from_dtype(dtype)
+                kinds = [_native_type(kind, real) for kind in self._hints().values()]
                 self._found[dtype] = machine_code(
                     _with_natives(self.function, dtype),
                     numba.types.void(*kinds),
@@ -240,7 +241,7 @@ def number(single: Any, double: Any = None) -> Any:
     return ByType(np.float32(single), np.float64(double))
 
 
-_compiling = threading.RLock()
+_compiling = free_in_children(threading.RLock())  # numba and LLVM have locks of their own
 
 
 def _with_natives(function: Any, dtype: np.dtype[Any]) -> Any:
