@@ -22,11 +22,15 @@ SMALL = 2048  # below so many elements `numpy.where` has the smaller overhead
 
 
 def worthwhile(*arrays: Array) -> bool:
-    """Whether arrays are many floats of one shape and dtype, as these functions need them."""
+    """Whether arrays are many floats of one shape and dtype, as these functions need them.
+
+    In the machine's order of bytes, as all that NumPy computes from them.
+    """
     first = arrays[0]
     return (
         first.size >= SMALL
         and first.dtype.kind == "f"
+        and first.dtype.isnative
         and first.itemsize in INTEGERS
         and all(a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:])
     )
