@@ -31,6 +31,7 @@ def weighted(x, t, w):
     [
         (lambda x: F.leaky_relu(x, 0.01), there.leaky_relu),
         (lambda x: F.relu6(x + 3) / 6, there.hardsigmoid),
+        (lambda x: -F.softplus(-50 * x), lambda x: there.logsigmoid(50 * x)),
         (lambda x: F.pixel_shuffle(x, 2), lambda x: there.pixel_shuffle(x, 2)),
         (lambda x: F.pixel_unshuffle(x, 3), lambda x: there.pixel_unshuffle(x, 3)),
         (lambda x: F.normalize(x, eps=0.0), there.normalize),
