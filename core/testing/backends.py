@@ -100,7 +100,7 @@ def _names_and_types(b: Backend) -> None:
 
 
 def _values_there_and_back(b: Backend) -> None:
-    """`asarray`, `to_host` keep values, shapes, dtypes, of none too; the host may write to it."""
+    """`asarray`, `to_host` keep values, shapes, dtypes, of none too; what comes is apart."""
     for name in (*_floats(b), "int32", "int64", "bool"):
         for shape in ((), (3,), (2, 0), (2, 3, 1)):
             host = _values(*shape).astype(name)
@@ -115,6 +115,11 @@ def _values_there_and_back(b: Backend) -> None:
                 back[...] = 1
                 _demand(np.array_equal(b.to_host(array), host), "to_host gives a copy")
             _demand(b.asarray(array) is array, "asarray gives back an array that is as asked")
+            if b is not get_backend("numpy"):
+                expected = host.copy()
+                host[...] = 1
+                apart = np.array_equal(b.to_host(array), expected)
+                _demand(apart, "asarray gives a copy of a host array, which may change")
     _demand(b.to_host(b.asarray([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]], "lists are read")
     _demand(b.dtype_name(b.asarray([1.5], "float32").dtype) == "float32", "dtype= takes a name")
 
@@ -277,10 +282,23 @@ def _draws(b: Backend) -> None:
     whole = b.to_host(r.integers(-2, 3, shape))
     _demand(set(whole.ravel().tolist()) == {-2, -1, 0, 1, 2}, "integers fill their range")
     state = random_state()
-    one = b.to_host(r.normal((5,), "float32"))
+    one = _drawn(b)
     set_random_state(state)
-    again = b.to_host(r.normal((5,), "float32"))
-    _demand(np.array_equal(one, again), "a state put back gives the same numbers")
+    for (name, drawn), again in zip(one.items(), _drawn(b).values(), strict=True):
+        _demand(np.array_equal(drawn, again), f"a state put back gives the same numbers, of {name}")
+
+
+def _drawn(b: Backend) -> dict[str, Any]:
+    """Some numbers by each method."""
+    r, shape = b.random, (40,)
+    draws = {
+        "normal": r.normal(shape, "float32"),
+        "uniform": r.uniform(shape, "float32"),
+        "bernoulli": r.bernoulli(0.5, shape),
+        "permutation": r.permutation(40),
+        "integers": r.integers(0, 1 << 20, shape),
+    }
+    return {name: b.to_host(array) for name, array in draws.items()}
 
 
 def _sums_into_places(b: Backend) -> None:

@@ -41,6 +41,12 @@ class _Broken(StrictBackend):
     name = "broken"
 
 
+def _shared_with_the_host(self, obj, dtype=None, device=None):
+    if isinstance(obj, np.ndarray) and dtype is None:
+        return self.xp.asarray(obj, copy=False)
+    return StrictBackend.asarray(self, obj, dtype, device)
+
+
 def _scatter_without_repeats(self, a, index, values):
     a[...] = self.xp.asarray(np.asarray(a._array))
     host = np.array(a._array)
@@ -67,6 +73,7 @@ def _only_to_be_read(self, array):
         ("owns", lambda self, array: True, "owns is False of a view"),
         ("scatter_add", _scatter_without_repeats, "scatter_add at"),
         ("outside", lambda self, numbers, size: False, "outside of"),
+        ("asarray", _shared_with_the_host, "asarray gives a copy of a host array"),
         ("to_host", _only_to_be_read, "to_host gives what can be written to"),
         ("unavailable", classmethod(lambda cls: "no such thing"), "no such thing"),
     ],
@@ -97,6 +104,17 @@ def test_rates_that_are_whole_numbers_are_asked_for(monkeypatch):
     with pytest.raises(AssertionError, match="a floating dtype is wanted") as caught:
         check_backend("numpy")
     assert "random numbers" in caught.value.__notes__[-1]
+
+
+def test_draws_that_no_state_brings_back_are_found(monkeypatch):
+    own = np.random.default_rng()
+
+    def uniform(self, shape, dtype="float32", low=0.0, high=1.0, *, device=None):
+        return own.uniform(low, high, shape).astype(dtype)
+
+    monkeypatch.setattr(type(backend.get("numpy").random), "uniform", uniform)
+    with pytest.raises(AssertionError, match="the same numbers, of uniform"):
+        check_backend("numpy")
 
 
 def test_the_page_tells_what_is_asked_for():
