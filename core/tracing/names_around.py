@@ -162,9 +162,9 @@ class Around:
 
     def _arrays_of_others(self) -> Iterator[Any]:
         """Those of other backends than the host's, whose arrays can be changed."""
+        array_type: Any = host().array_type
         for _, x in self._arrays:
-            backend = BACKENDS[type(x)]
-            if backend.mutable and backend is not host():
+            if not isinstance(x, array_type) and BACKENDS[type(x)].mutable:
                 yield x
 
     def _arrays_of_host(self) -> Iterator[Any]:
@@ -180,7 +180,7 @@ class Around:
         try:
             if self._same():
                 return True
-        except ValueError:  # a cell that is not filled
+        except Exception:  # a cell that is not filled, or a property that says so
             pass
         same = all([x.tobytes() == elements for x, elements in self._elements])
         return same and self._tell() == self._told

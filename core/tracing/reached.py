@@ -8,7 +8,7 @@ import sys
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Iterator, Set
 from contextvars import ContextVar
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
 from core.arrays.backend import host
@@ -48,7 +48,7 @@ class Name(NamedTuple):
             return self.where.get(self.key)
         try:
             return getattr(self.where, self.key, None)
-        except ValueError:  # a cell that is not filled yet
+        except Exception:  # a cell that is not filled yet, or a property that says so
             return None
 
     def is_missing(self) -> bool:
@@ -181,7 +181,7 @@ class Reached:
             operation = getattr(x, "operation", None)
             if _is_operation(operation):  # the engine has written x, and changes what it names
                 self._reach(label, operation)
-            elif x.__globals__ is self.scope or is_own(x.__code__.co_filename, x.__module__):
+            elif self._is_followed(x):
                 self._function(x)
         elif isinstance(x, Link):
             self._link(label, x)
@@ -189,7 +189,7 @@ class Reached:
             self.parameters.append(x)
         elif isinstance(x, Variable):
             self.variables.append(x)
-        elif is_array(x):
+        elif is_array(x) or isinstance(x, host().array_type):
             self.arrays.append((label, x))
         elif isinstance(x, Iterator) and type(x).__module__ in ("builtins", "itertools"):
             raise TraceError(
@@ -208,6 +208,10 @@ class Reached:
             if state_of(x) is not None:
                 self.generators.append((label, x))
             self._object(x)
+
+    def _is_followed(self, function: FunctionType) -> bool:
+        scope, file = function.__globals__, function.__code__.co_filename
+        return scope is self.scope or is_own(file, function.__module__)
 
     def _function(self, function: FunctionType) -> None:
         scope, used = function.__globals__, set(names_in(function.__code__))
@@ -282,6 +286,12 @@ class Reached:
         fields = attribute(type(owner), "__dataclass_fields__") or ()
         return {*(attribute(owner, "__dict__") or ()), *fields}
 
+    def _is_computed(self, x: Any) -> bool:
+        """Whether it is a property by code that is not followed, as of installed packages."""
+        get = x.fget if isinstance(x, property) else None
+        own = isinstance(get, FunctionType) and self._is_followed(get)
+        return isinstance(x, (property, GetSetDescriptorType)) and not own
+
     def _attribute(self, label: str, owner: Any, name: str) -> None:
         inherits = "super" in self.used
         if (id(owner), name, inherits) in self._seen:
@@ -296,6 +306,12 @@ class Reached:
                 self._name(f"{label}.{name}", owner, name)
             return
         common = vars(classes[0])[name]
+        if self._is_computed(common):
+            found = Name(f"{label}.{name}", owner, name)
+            held = () if isinstance(owner, (type, ModuleType, FunctionType, Link)) else found.read()
+            if isinstance(held, (*PLAIN, host().xp.generic)):
+                self.names.append(found)
+            return
         if _is_code(_inside(common)) and (isinstance(owner, type) or name not in own):
             for each in classes if inherits else classes[:1]:
                 held = vars(each)[name]

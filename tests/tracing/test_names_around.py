@@ -208,6 +208,16 @@ HELD = {  # what is held, how a step reads it, how it changes
         lambda h: h[0](),
         lambda h: setattr(h[0], "__code__", (lambda: 3.0).__code__),  # as who reloads a module
     ),
+    "a property by code of a package": (
+        lambda: core.iterators.SerialIterator([0, 1, 2, 3], 1, shuffle=False),
+        lambda h: 1 + h.epoch_detail,
+        lambda h: h.next(),
+    ),
+    "an element of a masked array": (
+        lambda: np.ma.array([2.0]),
+        lambda h: float(h[0]),
+        put([0], 3.0),
+    ),
     "an element": (lambda: np.array([2.0], "f"), lambda h: h[0], put([0], 3.0)),
     "an element of a list": (
         lambda: [[np.array([2.0], "f")]],
