@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from core.link import LinkHook as LinkHook
     from core.link import Parameter as Parameter
     from core.link import Sequential as Sequential
+    from core.link import functional_call as functional_call
     from core.link import hook as link_hook  # noqa: F401 - under the name that users know
     from core.link import initializer as initializer
     from core.link import parameter as parameter
@@ -146,7 +147,9 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         __name__,
         {
             "core.compat.function": "Function FunctionAdapter",
-            "core.link": "Chain ChainDict ChainList Link LinkHook Parameter Sequential",
+            "core.link": (
+                "Chain ChainDict ChainList Link LinkHook Parameter Sequential functional_call"
+            ),
             "core.link.initializer": "Initializer",
             "core.link.serializer": "AbstractSerializer Deserializer Serializer",
             "core.ops.elementwise": "Elementwise",

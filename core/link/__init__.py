@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from core.link.chain import Chain as Chain
     from core.link.chain import ChainList as ChainList
     from core.link.chain_dict import ChainDict as ChainDict
+    from core.link.functional import functional_call as functional_call
     from core.link.hook import LinkHook as LinkHook
     from core.link.link import Link as Link
     from core.link.parameter import Parameter as Parameter
@@ -23,6 +24,7 @@ else:  # checkers shall not take every name for known
         {
             "core.link.chain": "Chain ChainList",
             "core.link.chain_dict": "ChainDict",
+            "core.link.functional": "functional_call",
             "core.link.hook": "LinkHook",
             "core.link.link": "Link",
             "core.link.parameter": "Parameter",
