@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core import functions as F
 from core.arrays import random_streams
+from core.arrays.backend import random_state, set_random_state
 from core.graph.backprop import grad
 from core.graph.variable import Variable
 from core.testing.gradient_check import assert_allclose, check_backward
@@ -42,9 +43,10 @@ def check_distribution(
     Hypothesis draws parameters. Densities, moments, entropy, and whatever the distribution gives of
     `cdf`, `log_cdf`, `survival_function`, `log_survival_function` and `icdf` are compared with the
     reference; gradients of densities with differences; draws with `cdf` by Kolmogorov's test, or
-    with the mean and variance; gradients of draws with the score function. All in float64; in
-    float32 and float16 dtypes and shapes are looked at. Draws come from seeds, so that a proof that
-    holds once always holds.
+    with the mean and variance; gradients of draws with the score function. Draws of two
+    distributions of a batch do not depend on each other, and come again from one state. All in
+    float64; in float32 and float16 dtypes and shapes are looked at. Draws come from seeds, so that
+    a proof that holds once always holds.
 
     Args:
         distribution: Takes the parameters by name, as arrays.
@@ -212,7 +214,14 @@ class _Case:
             _close(found, np.reshape(ppf, self.batch), "icdf")
 
     def check_draws(self) -> None:
+        state = random_state()
         drawn = np.asarray(self.distribution.sample(DRAWS).array, "d")
+        set_random_state(state)
+        again = np.asarray(self.distribution.sample(DRAWS).array, "d")
+        assert np.array_equal(drawn, again), "draws do not follow from core.seed alone"
+        one, other = np.moveaxis(drawn.reshape(DRAWS, 2, -1)[..., 0], 1, 0)
+        off = abs(_correlation(one, other)) * np.sqrt(DRAWS)
+        assert off < DEVIATIONS, f"draws of two distributions of a batch depend: {off:.1f} errors"
         scalar = drawn.ndim == 1 + len(self.batch)
         if not scalar or not self.references:
             for name, values in [("mean", drawn), ("variance", (drawn - drawn.mean(0)) ** 2)]:
@@ -284,6 +293,16 @@ def _close(found: Any, expected: Any, name: str) -> None:
     except AssertionError as error:
         error.add_note(f"of {name}")
         raise
+
+
+def _correlation(one: Any, other: Any) -> float:
+    """That of ranks, equal values having one; 0 where there is but one value."""
+    ranks = []
+    for values in (one, other):
+        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+        rank = (np.cumsum(counts) - counts / 2)[places] - len(values) / 2
+        ranks.append(rank / (np.sqrt((rank**2).mean()) or 1.0))
+    return float((ranks[0] * ranks[1]).mean())
 
 
 def _distance(ordered: Any, cdf: Callable[[Any], Any], discrete: bool) -> float:

@@ -443,3 +443,25 @@ def test_bad_arguments():
         D.MultivariateNormal(np.zeros(2), np.eye(3))
     with pytest.raises(NotImplementedError, match="Cauchy has no mean in closed form"):
         _ = D.Cauchy(np.zeros(1), 1.0).mean
+
+
+class _Shares(D.Normal):
+    """Draws one number for all distributions of a batch."""
+
+    def sample_n(self, n):
+        one = D.Normal(np.zeros(()), np.ones(())).sample_n(n).array
+        return self.loc + self.scale * one.reshape(n, *[1] * len(self.batch_shape))
+
+
+class _Unseeded(D.Normal):
+    def sample_n(self, n):
+        drawn = np.random.default_rng().normal(size=(n, *self.batch_shape))
+        return self.loc + self.scale * drawn
+
+
+@pytest.mark.parametrize(
+    ("faulty", "told"), [(_Shares, "of a batch depend"), (_Unseeded, "core.seed alone")]
+)
+def test_draws_that_depend_on_others_or_on_no_seed_are_found(faulty, told):
+    with pytest.raises(AssertionError, match=told):
+        check_distribution(faulty, S.norm, params=PLACED, examples=1)
