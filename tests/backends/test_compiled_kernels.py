@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,27 @@ def test_a_report_says_what_is_compiled(tmp_path: Path) -> None:
 def test_a_switch_leaves_numba_alone() -> None:
     assert run(STEP, PLUGRAD_COMPILED="0") == "2048.0 False"
     assert run(STEP) == "2048.0 True"
+
+
+def test_a_numba_that_cannot_be_imported_is_told_of_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "numba").mkdir()
+    text = 'raise ImportError("Numba needs NumPy 2.2 or less.")'
+    (tmp_path / "numba" / "__init__.py").write_text(text)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    caught = """
+try:
+    F.relu(x)
+except core.errors.BackendError as error:
+    print(error)
+"""
+    said = run(STEP.split("F.sum")[0] + caught, PYTHONPATH=path)
+    assert "NumPy 2.2 or less. Install" in said and "set PLUGRAD_COMPILED=0" in said
+    assert run(STEP, PYTHONPATH=path, PLUGRAD_COMPILED="0") == "2048.0 False"
+
+
+def test_a_folder_of_the_name_of_numba_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
+    assert not compiler.available.__wrapped__()
 
 
 def test_small_arrays_do_not_load_numba() -> None:

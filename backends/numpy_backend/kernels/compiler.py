@@ -28,6 +28,7 @@ import numpy as np
 
 from backends.numpy_backend.kernels.kept import machine_code
 from backends.numpy_backend.typing import Array as Array
+from core.errors import BackendError
 from core.registry.once import free_in_children
 
 SWITCH = "PLUGRAD_COMPILED"
@@ -38,7 +39,20 @@ SUMS = ("reassoc", "nsz", "contract")
 @cache
 def available() -> bool:
     """Whether loops can be compiled: numba is installed, and `PLUGRAD_COMPILED=0` is not set."""
-    return os.environ.get(SWITCH, "1") != "0" and find_spec("numba") is not None
+    found = find_spec("numba") if os.environ.get(SWITCH, "1") != "0" else None
+    return found is not None and found.origin is not None  # a folder of this name has none
+
+
+def numba_module() -> Any:
+    """Numba, which takes half a second to import."""
+    try:
+        import numba
+    except ImportError as error:
+        raise BackendError(
+            f"Compiled loops need a numba that can be imported, got {type(error).__name__}: {error}"
+            f" Install one that fits: pip install --upgrade 'plugrad[fast]', or set {SWITCH}=0."
+        ) from error
+    return numba
 
 
 # -- declaring a loop ------------------------------------------------------------------------------
@@ -189,8 +203,7 @@ class Compiled:
         makes_arrays = "empty" in self.function.__code__.co_names  # which numba counts and frees
         with _compiling:
             if dtype not in self._found:
-                import numba
-
+                numba = numba_module()
                 from backends.numpy_backend.kernels.lowering import Compiler
 
                 real = numba.from_dtype(dtype)
@@ -328,8 +341,8 @@ def state() -> dict[str, str]:
         off = os.environ.get(SWITCH) == "0"
         why = f"{SWITCH}=0" if off else "numba is missing: pip install 'plugrad[fast]'"
         return {"compiled loops": f"none, {why}"}
+    numba = numba_module()
     import llvmlite.binding
-    import numba
 
     from backends.numpy_backend.kernels.emitter import registers
 

@@ -345,8 +345,8 @@ def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads
 @cache
 def _few_registers() -> bool:
     """Whether tiles are those of 16 registers, of the processor for which numba compiles."""
+    numba = compiler.numba_module()
     import llvmlite.binding
-    import numba
 
     chosen = numba.config.CPU_FEATURES
     features = llvmlite.binding.get_host_cpu_features().flatten() if chosen is None else chosen
