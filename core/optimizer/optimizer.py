@@ -160,7 +160,8 @@ class Optimizer(LossScaling, KnownAttributes):
         """Save or load the counts, a dynamic loss scale, and the state of all rules and hooks.
 
         Files say which rules the state is of, under `update_rules`: state of others is refused.
-        Hyper-parameters stay those of the script; `changed_hyperparameters` tells what differs.
+        Hyper-parameters, and what is frozen, stay those of the script; `changed_since_saved` tells
+        what differs.
         """
         from core.optimizer.update_record import record
 
@@ -197,8 +198,11 @@ class Optimizer(LossScaling, KnownAttributes):
         self._loaded_record = text
         return misfit(rules, text)
 
-    def changed_hyperparameters(self) -> list[str]:
-        """Those that are not as in the file which was loaded, as 'lr=0.5 (0.25 in the file)'."""
+    def changed_since_saved(self) -> list[str]:
+        """The hyper-parameters that are not as in the file which was loaded, and what is frozen.
+
+        Each is a text, as 'lr=0.5 (0.25 in the file)'.
+        """
         from core.optimizer.update_record import changes
 
         text = self._loaded_record

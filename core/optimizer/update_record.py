@@ -1,9 +1,9 @@
 """What a file of an optimizer's state says of the rules that the state belongs to.
 
 It is JSON: a list of groups, each with the class of its rules, the names of what they keep, their
-hyper-parameters, and the paths of their parameters. State is taken for a rule of the same class
-name (or of one that `UpdateRule.continues` says) that keeps the same. Hyper-parameters are there to
-be read: a script may change them from run to run.
+hyper-parameters, whether they are frozen, and the paths of their parameters. State is taken for a
+rule of the same class name (or of one that `UpdateRule.continues` says) that keeps the same.
+Hyper-parameters are there to be read: a script may change them from run to run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ def record(rules: Mapping[str, UpdateRule]) -> str:
     """The text for rules by the paths of their parameters.
 
     >>> from core import optimizers
-    >>> print(record({"/W": optimizers.SGD(0.5).create_update_rule()}))
-    [{"rule": "SGDRule", "state": [], "hyperparameters": {"lr": 0.5}, "parameters": ["/W"]}]
+    >>> [group] = json.loads(record({"/W": optimizers.SGD(0.5).create_update_rule()}))
+    >>> group["rule"], group["state"], group["hyperparameters"], group["frozen"]
+    ('SGDRule', [], {'lr': 0.5}, False)
     """
     groups = [
         {
             "rule": type(rule).__name__,
             "state": rule._initial_names(),
             "hyperparameters": rule.hyperparam.get_dict(),
+            "frozen": not rule.enabled,
             "parameters": paths,
         }
         for rule, paths in _alike(rules)
@@ -54,23 +56,31 @@ def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
 
 
 def changes(rules: Mapping[str, UpdateRule], text: str) -> list[str]:
-    """The hyper-parameters of `rules` that are not as in the record `text`.
+    """What of `rules` is not as in the record `text`: hyper-parameters, and what is frozen.
 
     >>> from core import optimizers
     >>> rules = {"/W": optimizers.SGD(0.5).create_update_rule()}
-    >>> changes(rules, record(rules).replace("0.5", "0.25"))
-    ['lr=0.5 (0.25 in the file)']
+    >>> changes(rules, record(rules).replace("0.5", "0.25").replace("false", "true"))
+    ['lr=0.5 (0.25 in the file)', '/W not frozen (frozen in the file)']
     """
-    found: dict[str, None] = {}
-    now = json.loads(record(rules))
     stored = {path: group for group in json.loads(text) for path in group["parameters"]}
-    for group in now:
+    numbers: dict[str, None] = {}
+    turned: dict[bool, list[str]] = {True: [], False: []}
+    for group in json.loads(record(rules)):
         for path in filter(stored.__contains__, group["parameters"]):
             before = stored[path]["hyperparameters"]
             for name, value in group["hyperparameters"].items():
                 if before.get(name, value) != value:
-                    found[f"{name}={value!r} ({before[name]!r} in the file)"] = None
-    return list(found)
+                    numbers[f"{name}={value!r} ({before[name]!r} in the file)"] = None
+            if stored[path].get("frozen", group["frozen"]) != group["frozen"]:
+                turned[group["frozen"]].append(path)
+    words = {True: "frozen (not so in the file)", False: "not frozen (frozen in the file)"}
+    return [*numbers, *[f"{_few(turned[now])} {words[now]}" for now in words if turned[now]]]
+
+
+def _few(paths: list[str], shown: int = 4) -> str:
+    more = len(paths) - shown
+    return ", ".join(paths[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
 def _listed(names: list[str]) -> str:
@@ -78,9 +88,9 @@ def _listed(names: list[str]) -> str:
 
 
 def _alike(rules: Mapping[str, UpdateRule]) -> list[tuple[UpdateRule, list[str]]]:
-    """The first of all rules of one class and one set of numbers, with the paths of all of them."""
+    """The first of rules of one class and one set of numbers, frozen or not, with all paths."""
     found: dict[Any, tuple[UpdateRule, list[str]]] = {}
     for path, rule in rules.items():
-        key = type(rule), repr(rule.hyperparam)
+        key = type(rule), repr(rule.hyperparam), rule.enabled
         found.setdefault(key, (rule, []))[1].append(path)
     return list(found.values())

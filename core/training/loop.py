@@ -186,12 +186,13 @@ class Loop(Extended):
             backend.set_random_state(self._random_state)
 
     def _tell_of_changes(self) -> None:
-        """Warn of hyper-parameters that the snapshot has otherwise, once schedules have set theirs.
+        """Warn of hyper-parameters, and of what is frozen, that the snapshot has otherwise.
 
-        A function that changed them, in the run that was saved, is not asked to do so again.
+        Schedules have set theirs by now. A function that changed them, in the run that was saved,
+        is not asked to do so again.
         """
         for name, optimizer in self.updater.get_all_optimizers().items():
-            changed: list[str] = getattr(optimizer, "changed_hyperparameters", list)()
+            changed: list[str] = getattr(optimizer, "changed_since_saved", list)()
             if changed:
                 place.warn(
                     f"{type(self).__name__}: the optimizer {name!r} goes on with "

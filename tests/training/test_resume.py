@@ -67,6 +67,22 @@ def test_a_rate_that_the_saved_run_had_changed_is_told(tmp_path, how):
             trainer.run()  # without a warning, which would be an error
 
 
+@pytest.mark.parametrize("thaws", ["in the run", "in the script"])
+def test_what_the_saved_run_had_thawed_is_told(tmp_path, thaws):
+    for stop in (2, 4):
+        trainer = small.trainer(tmp_path, (stop, "iteration"), autoload=True)
+        layer = trainer.updater.get_optimizer("main").target.l1
+        thaw = training.make_extension()(lambda trainer, layer=layer: layer.enable_update())
+        trainer.extend(thaw, name="thaw", trigger=triggers.OnceTrigger())
+        if stop == 2 or thaws == "in the run":
+            layer.disable_update()
+        if stop == 4 and thaws == "in the run":
+            with pytest.warns(UserWarning, match="with /l1/W, /l1/b frozen .not so in the file"):
+                trainer.run()
+        else:
+            trainer.run()  # without a warning, which would be an error
+
+
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("step", [3, 6, STEPS - 1])
 def test_an_error_in_a_step_leaves_the_snapshot_of_the_step_before(whole, tmp_path, step, every):
