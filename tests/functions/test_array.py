@@ -240,6 +240,15 @@ def test_casts_to_what_has_no_derivative_lead_nowhere(dtype):
     np.testing.assert_array_equal(gradient.array, x.array.astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_casts_of_what_has_no_derivative_lead_nowhere(dtype):
+    x, w = Variable(np.ones(3, dtype)), Variable(np.full(3, 0.5))
+    F.sum(F.cast(x, "float64") * w).backward()
+    assert x.grad is None and w.grad.tolist() == [1, 1, 1]  # halves were rounded to zeros
+    with pytest.raises(core.errors.NotDifferentiable, match=f"Cast from {dtype} has no"):
+        F.cast(x, "float32").backward()
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "uint64"])
 def test_one_hot_of_labels_of_any_integer_dtype(dtype):
     labels = np.array([[200, 0], [7, 299 % 256]], dtype)

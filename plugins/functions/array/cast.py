@@ -60,11 +60,13 @@ def cast(x: Array, typ: DType) -> Variable:
         return x
     if x.backend.kind(to) != "c":
         refuse_complex(f"cast to {x.backend.dtype_name(to)}", x)
-    if x.backend.kind(to) not in "biu":
+    way = {"to": to, "from": x.dtype}
+    whole = next((k for k, dtype in way.items() if x.backend.kind(dtype) in "biu"), None)
+    if whole is None:
         return Cast.call(x, typ)
-    whole = Cast.call(x.array, typ)
-    whole._nondifferentiable = f"Cast to {x.backend.dtype_name(to)}"
-    return whole
+    y = Cast.call(x.array, typ)
+    y._nondifferentiable = f"Cast {whole} {x.backend.dtype_name(way[whole])}"
+    return y
 
 
 def halves_widened(x: Variable, *others: Array) -> list[Variable] | None:
