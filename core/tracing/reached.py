@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 from collections import ChainMap, UserDict, UserList, deque
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextvars import ContextVar
 from types import CellType, CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any, NamedTuple
@@ -183,6 +183,9 @@ class Reached:
                 self._reach(label, operation)
             elif self._is_followed(x):
                 self._function(x)
+            else:  # of a package, as what a decorator gives: it may call others
+                cells = [Name(label, cell, "cell_contents") for cell in x.__closure__ or ()]
+                self._functions(label, [attribute(x, "__wrapped__"), *[c.read() for c in cells]])
         elif isinstance(x, Link):
             self._link(label, x)
         elif isinstance(x, Parameter):
@@ -208,6 +211,11 @@ class Reached:
             if state_of(x) is not None:
                 self.generators.append((label, x))
             self._object(x)
+
+    def _functions(self, label: str, some: Iterable[Any]) -> None:
+        for x in some:
+            if isinstance(x, FunctionType):
+                self._reach(label, x)
 
     def _is_followed(self, function: FunctionType) -> bool:
         scope, file = function.__globals__, function.__code__.co_filename
@@ -258,6 +266,8 @@ class Reached:
         if isinstance(x, (ChainMap, UserDict, UserList)):
             key = "maps" if isinstance(x, ChainMap) else "data"
             self._name(f"{type(x).__name__}.{key}", x, key)
+        if not _is_own_class(type(x)):
+            self._functions(type(x).__name__, (attribute(x, "__dict__") or {}).values())
         if attribute(x, "cache_clear") is not None:
             self.caches.append(x)
         if not getattr(type(x), "is_capture", False):  # whose attributes are not the step's

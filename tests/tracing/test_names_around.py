@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 from collections import ChainMap, UserDict, UserList, deque
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field
 from queue import Queue
@@ -118,6 +119,27 @@ def calling(held):
     return [lambda: held.rate]
 
 
+def entered(rates):
+    @contextmanager
+    def rate():
+        yield rates[0]
+
+    return rate
+
+
+def times(rates):
+    return lambda x: x * rates[0]
+
+
+def rate_within(held):
+    with held() as rate:
+        return rate
+
+
+def first_cell(function):
+    return function.__closure__[0].cell_contents
+
+
 HELD = {  # what is held, how a step reads it, how it changes
     "a list within many": (
         lambda: [[[[[[2.0]]]]]],
@@ -217,6 +239,16 @@ HELD = {  # what is held, how a step reads it, how it changes
         lambda: np.ma.array([2.0]),
         lambda h: float(h[0]),
         put([0], 3.0),
+    ),
+    "a function that a package decorates": (
+        lambda: entered([2.0]),
+        rate_within,
+        lambda h: put([0], 3.0)(first_cell(h.__wrapped__)),
+    ),
+    "a function that an object of a package calls": (
+        lambda: np.vectorize(times([2.0])),
+        lambda h: float(h(1.0)),
+        lambda h: put([0], 3.0)(first_cell(h.pyfunc)),
     ),
     "an element": (lambda: np.array([2.0], "f"), lambda h: h[0], put([0], 3.0)),
     "an element of a list": (
