@@ -247,6 +247,9 @@ def test_casts_of_what_has_no_derivative_lead_nowhere(dtype):
     assert x.grad is None and w.grad.tolist() == [1, 1, 1]  # halves were rounded to zeros
     with pytest.raises(core.errors.NotDifferentiable, match=f"Cast from {dtype} has no"):
         F.cast(x, "float32").backward()
+    constant = Variable(x.array, requires_grad=False)
+    with pytest.raises(core.errors.GraphError, match="needs no gradient"):
+        F.cast(constant, "float32").backward()
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "uint64"])

@@ -60,12 +60,14 @@ def cast(x: Array, typ: DType) -> Variable:
         return x
     if x.backend.kind(to) != "c":
         refuse_complex(f"cast to {x.backend.dtype_name(to)}", x)
-    way = {"to": to, "from": x.dtype}
-    whole = next((k for k, dtype in way.items() if x.backend.kind(dtype) in "biu"), None)
-    if whole is None:
+    if x.backend.kind(to) in "biu":
+        lost = f"to {x.backend.dtype_name(to)}"
+    elif x.requires_grad and x.backend.kind(x.dtype) in "biu":
+        lost = f"from {x.backend.dtype_name(x.dtype)}"
+    else:
         return Cast.call(x, typ)
     y = Cast.call(x.array, typ)
-    y._nondifferentiable = f"Cast {whole} {x.backend.dtype_name(way[whole])}"
+    y._nondifferentiable = f"Cast {lost}"
     return y
 
 
