@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import core
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
-from core.errors import nearest
+from core.errors import InvalidType, nearest
 from core.errors.kinds import checked
+from core.errors.place import warn
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
+from core.link import Link
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension
@@ -54,6 +56,8 @@ class Evaluator(Extension):
     trigger = (1, "epoch")
     priority = PRIORITY_WRITER
     default_name = "validation"
+
+    _has_told: bool = False  # that nothing is reported
 
     _iterators: dict[str, Any] = set_by_init()
     _targets: dict[str, Any] = set_by_init()
@@ -134,16 +138,37 @@ class Evaluator(Extension):
         if self.eval_hook is not None:
             self.eval_hook(self)
         function = self._captured() if self.capture else self._function()
-        summary = DictSummary()
+        summary, arrays = DictSummary(), None
         for batch in self._watched(self._fresh(self.get_iterator("main"))):
             observation: dict[str, Any] = {}
+            is_first, arrays = arrays is None, self.converter(batch, self.device)
             with report_scope(observation), core.no_backprop_mode():
-                call_with(function, self.converter(batch, self.device))
+                try:
+                    call_with(function, arrays)
+                except TypeError as error:
+                    if is_first and not isinstance(error, InvalidType):
+                        error.add_note(self._called(arrays))
+                    raise
             weight = len(batch) if self._weighs_batches and hasattr(batch, "__len__") else 1
             summary.add(
                 {k: v if isinstance(v, tuple) else (v, weight) for k, v in observation.items()}
             )
-        return summary.compute_mean()
+        means = summary.compute_mean()
+        if arrays is not None and not means and not self._has_told:
+            self._has_told = True
+            warn(f"Nothing has been reported. {self._called(arrays)}")
+        return means
+
+    def _called(self, arrays: Any) -> str:
+        """What the first batch was to find."""
+        called = self._function()
+        called = type(called).__name__ if isinstance(called, Link) else repr(called)
+        count = len(arrays) if isinstance(arrays, (tuple, dict)) else 1
+        return (
+            f"Evaluator calls {called} with the {count} part{'s' * (count > 1)} of a batch, and "
+            "takes means of what that reports, as by core.report({'loss': loss}, self). Where a "
+            "model returns predictions, evaluate L.Classifier(model), or give an eval_func."
+        )
 
     def _function(self) -> Any:
         return self.eval_func or self.get_target("main")

@@ -1,0 +1,60 @@
+"""What an evaluation says of models that it has no means of."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import iterators
+from core.training import extensions
+
+DATA = [(np.full(3, i, "f"), np.int32(i % 2)) for i in range(5)]
+CALLS = "Evaluator calls {} with the 2 parts of a batch, and takes means of what that reports"
+
+
+def evaluator(target, data=DATA, **options):
+    batches = iterators.SerialIterator(data, 2, repeat=False, shuffle=False)
+    return extensions.Evaluator(batches, target, **options)
+
+
+class Silent(core.Chain):
+    def __init__(self):
+        super().__init__(predictor=L.Linear(3, 2))
+
+    def forward(self, x, t):
+        return F.softmax_cross_entropy(self.predictor(x), t)
+
+
+@pytest.mark.parametrize("capture", [False, True])
+def test_a_model_that_reports_nothing_is_told_once(capture):
+    silent = evaluator(Silent(), capture=capture)
+    with pytest.warns(UserWarning, match=CALLS.format("Silent")):
+        assert silent() == {}
+    assert silent() == {}
+
+
+def test_an_evaluation_of_no_examples_is_not_told():
+    class Empty(iterators.SerialIterator):
+        def __next__(self):
+            raise StopIteration
+
+    batches = Empty(DATA, 2, repeat=False)
+    assert extensions.Evaluator(batches, Silent())() == {}
+
+
+@pytest.mark.parametrize("model", [L.Linear(3, 2), core.Sequential(L.Linear(3, 2))])
+def test_a_model_that_gives_predictions_is_told_of_classifier(model):
+    with pytest.raises(TypeError) as caught:
+        evaluator(model)()
+    assert any(
+        note.startswith(CALLS.format(type(model).__name__)) for note in caught.value.__notes__
+    )
+    assert evaluator(L.Classifier(model))().keys() == {"main/loss", "main/accuracy"}
+
+
+def test_ill_fitting_arrays_say_enough_by_themselves():
+    wrong = [(x.astype("d"), t) for x, t in DATA]
+    with pytest.raises(core.errors.InvalidType) as caught:
+        evaluator(L.Classifier(L.Linear(3, 2)), wrong)()
+    assert not any(note.startswith("Evaluator") for note in getattr(caught.value, "__notes__", []))
