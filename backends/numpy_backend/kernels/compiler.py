@@ -86,6 +86,8 @@ WriteInts2: TypeAlias = Annotated[Array, Layout(2, True, "int32")]
 WriteSums: TypeAlias = Annotated[Array, Layout(1, True, "float64")]
 Bytes: TypeAlias = Annotated[Array, Layout(1, False, "uint8")]
 Indices: TypeAlias = Annotated[Array, Layout(1, False, "intp")]
+Indices2: TypeAlias = Annotated[Array, Layout(2, False, "intp")]
+WriteIndices2: TypeAlias = Annotated[Array, Layout(2, True, "intp")]
 Real: TypeAlias = Annotated[float, "T"]
 
 

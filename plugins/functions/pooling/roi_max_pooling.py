@@ -16,15 +16,15 @@ from plugins.functions.pooling.regions import IMAGES, bins, members, positive, w
 class _RegionMax(FunctionNode):
     """What both ops share: the maxima of bins, and where in x each of them is.
 
-    A subclass has the settings `outh`, `outw` and `spatial_scale`.
+    A subclass has the settings `outh`, `outw` and `spatial_scale`, and says by `edges` of which
+    images the regions are, and where their bins begin and end along the rows and the columns.
     """
 
     saved = ("places", "seen")
 
-    def maxima(
-        self: Any, xp: Any, x: AnyArray, indices: AnyArray, rows: AnyArray, columns: AnyArray
-    ) -> AnyArray:
-        """Maxima (r, c, i, j) of bins given by their edges; 0, with `seen` false, where empty."""
+    def maxima(self: Any, xp: Any, x: AnyArray, *regions: AnyArray) -> AnyArray:
+        """Maxima (r, c, i, j) of bins; 0, with `seen` false, where one is empty."""
+        indices, rows, columns = self.edges(xp, x, *regions)
         rows, columns = members(xp, rows, x.shape[2]), members(xp, columns, x.shape[3])
         images = xp.take(x, indices, axis=0)
         across = [_masked(xp, images, columns[:, None, None, j, :], 3) for j in range(self.outw)]
@@ -93,12 +93,15 @@ class ROIPooling2D(_RegionMax):
     )
 
     def compute(self, xp, x, rois):
+        return self.maxima(xp, x, rois)
+
+    def edges(self, xp, x, rois):
         images = xp.astype(rois[:, 0], xp.int64)
         refuse_outside("ROIPooling2D", self.backend, "rois[:, 0]", images, x.shape[0], IMAGES)
         left, top, right, bottom = [whole(xp, rois[:, i], self.spatial_scale) for i in range(1, 5)]
         rows = bins(xp, top, bottom - top + 1, self.outh, x.shape[2])
         columns = bins(xp, left, right - left + 1, self.outw, x.shape[3])
-        return self.maxima(xp, x, images, rows, columns)
+        return images, rows, columns
 
 
 class ROIMaxPooling2D(_RegionMax):
@@ -119,12 +122,15 @@ class ROIMaxPooling2D(_RegionMax):
     )
 
     def compute(self, xp, x, rois, roi_indices):
+        return self.maxima(xp, x, rois, roi_indices)
+
+    def edges(self, xp, x, rois, roi_indices):
         where, n = "ROIMaxPooling2D", x.shape[0]
         refuse_outside(where, self.backend, "roi_indices", roi_indices, n, IMAGES)
         top, left, bottom, right = [whole(xp, rois[:, i], self.spatial_scale) for i in range(4)]
         rows = bins(xp, top, bottom - top, self.outh, x.shape[2])
         columns = bins(xp, left, right - left, self.outw, x.shape[3])
-        return self.maxima(xp, x, roi_indices, rows, columns)
+        return roi_indices, rows, columns
 
 
 @checked

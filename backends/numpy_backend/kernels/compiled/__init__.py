@@ -50,6 +50,8 @@ COMPUTE = {
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
         "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
+        "pooling.roi_max_pooling:ROIMaxPooling2D": "regions:region_maxima",
+        "pooling.roi_max_pooling:ROIPooling2D": "regions:region_maxima",
         "rnn.gru:GRUStep": "recurrent:gru",
         "rnn.lstm:LSTM": "recurrent:lstm",
         "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",
