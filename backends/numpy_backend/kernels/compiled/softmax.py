@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled import softmax_of_maps
 from backends.numpy_backend.kernels.compiled.elementary import FLOAT, INTEGER, ONE, ZERO, exp
 from backends.numpy_backend.kernels.compiled.normalization import affine
 from backends.numpy_backend.kernels.compiler import (
@@ -218,33 +219,51 @@ def _gradient(f: Any, g: Any, loop: Any) -> Any:
 
 
 def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
-    """The loss of scores (n, classes), each class counting as much as any other."""
-    if x.ndim != 2 or f.class_weight is not None or not suits(x, calls=CALLS):
+    """The loss of scores (n, classes, ...)."""
+    if not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:]:
         return NotImplemented
-    if t.shape != x.shape[:1]:
-        return NotImplemented
-    x, labels = np.ascontiguousarray(x), np.ascontiguousarray(t, np.intp)
-    top, log_total, loss, w = np.empty((4, len(x)), x.dtype)
-    outside = np.zeros(1, np.int32)
-    _divide(_losses, x, labels, f.ignore_label, top, log_total, loss, w, outside)
-    if outside[0]:
+    labels = np.ascontiguousarray(t, np.intp).reshape(-1)
+    found = _losses_of(np.ascontiguousarray(x), labels, f.ignore_label)
+    if found is None:
         return NotImplemented  # the formula says which
-    f.top, f.log_total = top.reshape(-1, 1), log_total.reshape(-1, 1)
-    if f.reduce == "no":
-        f.w = w
-        return loss
+    top, log_total, loss, w = found
+    kept = len(x), 1, *x.shape[2:]
+    f.top, f.log_total = top.reshape(kept), log_total.reshape(kept)
     count = max(np.add.reduce(w), 1) if f.normalize else len(x)
-    f.w = w / w.dtype.type(count)
-    return np.add.reduce(loss * f.w)
+    if f.class_weight is not None:
+        if f.class_weight.shape[0] != x.shape[1]:
+            return NotImplemented  # the formula says what fits
+        w *= f.class_weight.astype(w.dtype)[np.where(w == 0, 0, labels)]
+    if f.reduce == "no":
+        f.w = w.reshape(t.shape)
+        return (loss if f.class_weight is None else loss * w).reshape(t.shape)
+    w /= w.dtype.type(count)
+    f.w = w.reshape(t.shape)
+    return np.add.reduce(loss * w)
+
+
+def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | None:
+    """Maxima, logarithms of sums, losses and weights 0 or 1 of labels; None for a wrong one."""
+    if x.ndim > 2:
+        return softmax_of_maps.losses(x.reshape(*x.shape[:2], -1), labels, ignored)
+    found = np.empty((4, len(x)), x.dtype)
+    outside = np.zeros(1, np.int32)
+    _divide(_losses, x, labels, ignored, *found, outside)
+    return None if outside[0] else tuple(found)
 
 
 def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g * w * (softmax(x) - onehot(t))`."""
     x = f._sources[0].data
-    if x.ndim != 2 or not suits(x, calls=CALLS):
+    if not suits(x, calls=CALLS):
         return NotImplemented
-    rows, labels = np.ascontiguousarray(x), np.ascontiguousarray(f._sources[1].data, np.intp)
-    gx = np.empty_like(rows)
-    kept = f.top.reshape(-1), f.log_total.reshape(-1)
-    _divide(_shares, rows, labels, f.ignore_label, *kept, g * f.w, gx)
-    return (gx, None)
+    scores = np.ascontiguousarray(x)
+    labels = np.ascontiguousarray(f._sources[1].data, np.intp).reshape(-1)
+    kept = f.top.reshape(-1), f.log_total.reshape(-1), np.ascontiguousarray(g * f.w).reshape(-1)
+    if x.ndim > 2:
+        maps = scores.reshape(*x.shape[:2], -1)
+        gx = softmax_of_maps.shares(maps, labels, f.ignore_label, *kept)
+    else:
+        gx = np.empty_like(scores)
+        _divide(_shares, scores, labels, f.ignore_label, *kept, gx)
+    return (gx.reshape(x.shape), None)

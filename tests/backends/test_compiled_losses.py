@@ -1,0 +1,68 @@
+"""The cross entropy of maps by loops: what it is by its definition, in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compiled_kernels import taking
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import softmax_of_maps
+from core.errors import OutOfRange
+from core.registry.threads import using_threads
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+BLOCK = softmax_of_maps.BLOCK
+SIZES = [(1, 1), (15, 17), (1, BLOCK), (BLOCK + 1, 1), (5, BLOCK - 1), (2, 3, 50)]
+
+
+def defined(x, t, each, reduce, normalize):
+    """The loss and its gradient, the cotangent being 1."""
+    x, counted = np.moveaxis(x.astype("d"), 1, -1), t != -1
+    x = np.where(counted[..., None], x, 0)
+    shares = np.exp(x - x.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    hit = np.arange(x.shape[-1]) == t[..., None]
+    weights = counted * (each[t] if each is not None else 1.0)
+    if reduce == "mean":
+        weights = weights / (max(counted.sum(), 1) if normalize else len(t))
+    loss = -np.log(np.where(hit, shares, 0).sum(-1), where=counted, out=np.zeros(t.shape)) * weights
+    slope = np.moveaxis((shares - hit) * weights[..., None], -1, 1)
+    return loss.sum() if reduce == "mean" else loss, slope
+
+
+@given(
+    st.tuples(st.integers(1, 3), st.integers(1, 9), st.sampled_from(SIZES)),
+    st.booleans(),
+    st.sampled_from(["mean", "no"]),
+    st.booleans(),
+    st.integers(0, 2**16),
+)
+def test_the_cross_entropy_of_maps(shape, weighted, reduce, normalize, seed):
+    images, classes, size = shape
+    r = np.random.default_rng(seed)
+    t = r.integers(-1, classes, (images, *size)).astype("i")
+    x = r.normal(0, 5, (images, classes, *size)).astype("f")
+    x[np.broadcast_to(t[:, None] == -1, x.shape) & (r.random(x.shape) < 0.2)] = np.nan
+    each = np.linspace(0.5, 2, classes, dtype="f") if weighted else None
+    settings = {"class_weight": each, "reduce": reduce, "normalize": normalize}
+    v = core.Variable(x)
+    with taking(1), using_threads(1 + seed % 3):
+        y = F.softmax_cross_entropy(v, t, **settings)
+        y.grad = np.ones_like(y.array)
+        y.backward()
+    expected = defined(x, t, each, reduce, normalize)
+    for found, precise in zip((y.array, v.grad), expected, strict=True):
+        np.testing.assert_allclose(found, precise, rtol=2e-5, atol=2e-6)
+
+
+def test_a_wrong_label_is_told_of_as_before():
+    x, t = np.zeros((2, 3, 40, 40), "f"), np.zeros((2, 40, 40), "i")
+    t[1, 3, 4] = 3
+    with taking(1), pytest.raises(OutOfRange, match=r"got 3 at \(1, 3, 4\)"):
+        F.softmax_cross_entropy(x, t)
