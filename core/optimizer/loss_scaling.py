@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from core.errors.keywords import answering
+from core.errors.place import warn
 from core.errors.scalars import as_number
 
 _LARGEST = 2.0**15  # the largest power of two that float16 holds
+_TOLD = 20  # skipped steps in a row: more than it takes to halve the largest scale down to 1
 
 
 @answering("check_nan_in_grads", "is_safe_to_update", "update_loss_scale")
@@ -17,6 +19,7 @@ class LossScaling:
 
     _loss_scale: float | None = None
     _scale_interval: int | None = None
+    _skipped: int = 0  # steps in a row
     _clean_steps: int = -1  # since the scale last changed; negative until a step has overflowed
 
     def set_loss_scale(self, loss_scale: float | None) -> None:
@@ -24,6 +27,7 @@ class LossScaling:
 
         It keeps small gradients of 16-bit parameters from becoming zero. A step in which a
         gradient overflows is skipped: it counts in `t`, but no rule, hook or parameter sees it.
+        Where so many are skipped in a row that a scale cannot be the reason, a warning tells.
         """
         if loss_scale is not None:
             loss_scale = as_number(type(self).__name__, "the loss scale", loss_scale)
@@ -34,6 +38,7 @@ class LossScaling:
                 )
         self._loss_scale = loss_scale
         self._scale_interval = None
+        self._skipped = 0
 
     @property
     def loss_scale(self) -> float | None:
@@ -78,6 +83,8 @@ class LossScaling:
 
     def update_loss_scale(self, overflow: bool = False) -> None:
         """Adapt a dynamic loss scale to the result of the step."""
+        if overflow or self._skipped:
+            self._count_skipped(overflow)
         if self._scale_interval is None or self._loss_scale is None:
             return
         if overflow:
@@ -88,6 +95,16 @@ class LossScaling:
         if self._clean_steps in (-1, self._scale_interval):
             self._loss_scale = min(self._loss_scale * 2, _LARGEST)
             self._clean_steps = min(self._clean_steps, 0)
+
+    def _count_skipped(self, overflow: bool) -> None:
+        """Warn where nothing is trained any more."""
+        self._skipped = self._skipped + 1 if overflow else 0
+        if self._skipped == _TOLD:
+            warn(
+                f"{type(self).__name__}.update: {_TOLD} steps in a row have been skipped, for "
+                f"gradients that are not finite under the loss scale {self._loss_scale}: nothing "
+                "is trained. Set a smaller one, or see by core.set_debug(True) where it begins."
+            )
 
     def _serialize_scale(self, serializer: Any) -> None:
         if self._scale_interval is not None:

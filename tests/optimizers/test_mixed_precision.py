@@ -223,6 +223,23 @@ def test_a_step_that_overflows_changes_nothing():
     assert optimizer.loss_scale == 65536
 
 
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered:RuntimeWarning")
+@pytest.mark.parametrize("settings", [{}, {"scale": 1024.0}])
+def test_steps_that_are_skipped_without_end_are_told_of(settings):
+    optimizer, model, _ = overflowing(settings)
+    for _ in range(2):
+        step(optimizer, model, 1.0)
+        for _ in range(19):
+            step(optimizer, model, np.inf)
+        step(optimizer, model, 1.0)  # a step is made in between
+    for _ in range(19):
+        step(optimizer, model, np.inf)
+    with pytest.warns(UserWarning, match="SGD.update: 20 steps in a row have been skipped"):
+        step(optimizer, model, np.nan)
+    for _ in range(30):
+        step(optimizer, model, np.inf)  # it is told once
+
+
 def test_the_scale_doubles_until_a_step_overflows_then_after_each_interval():
     optimizer, model, calls = overflowing({"interval": 3})
     optimizer.lr = 0
