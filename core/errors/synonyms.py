@@ -46,6 +46,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "cross_entropy": "softmax_cross_entropy",
         "crossentropy": "softmax_cross_entropy",
         "ctc_loss": "connectionist_temporal_classification",
+        "cumlogsumexp": "logcumsumexp",
         "diff": "numpy.diff",
         "eigh": "numpy.linalg.eigh",
         "embedding": "embed_id",

@@ -186,6 +186,7 @@ from plugins.functions.math.clip import Clip as Clip
 from plugins.functions.math.clip import clip as clip
 from plugins.functions.math.cumulative import Cumprod as Cumprod
 from plugins.functions.math.cumulative import Cumsum as Cumsum
+from plugins.functions.math.cumulative import LogCumSumExp as LogCumSumExp
 from plugins.functions.math.det import BatchDet as BatchDet
 from plugins.functions.math.det import det as det
 from plugins.functions.math.einsum import EinSum as EinSum
@@ -1591,6 +1592,29 @@ def cumsum(x: Array, axis: int | None = None) -> Variable:
     >>> F.cumsum(np.array([[1, 2], [3, 4]], "f"), axis=0)
     variable([[1., 2.],
               [4., 6.]], dtype=float32)
+    """
+
+def logcumsumexp(x: Array, axis: int | None = None) -> Variable:
+    """Compute the logarithm of the running sum of exponentials along an axis, without overflow.
+
+    With y the result, the gradient at i is the sum of g_j exp(x_i - y_j) over j from i on, of which
+    no exponential is greater than 1.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis; None sums along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`. -inf as long as all elements are.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.logcumsumexp(np.array([[-1000, -1000], [1000, 0]], "f"), axis=1)
+    variable([[-1000.    ,  -999.3069],
+              [ 1000.    ,  1000.    ]], dtype=float32)
     """
 
 def batch_det(a: Array) -> Variable:

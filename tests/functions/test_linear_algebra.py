@@ -140,6 +140,7 @@ def test_strides_count_elements(shape, strides, offset):
         (lambda: F.cholesky(X[0]), "3 != 4"),
         (lambda: F.cumsum(X, 3), "3"),
         (lambda: F.cumprod(X, -4), "4"),
+        (lambda: F.logcumsumexp(X, -4), "4"),
         (lambda: F.einsum("ij,jk", X[0], X[0]), "one size for label 'j'"),
         (lambda: F.einsum("ij", X), "ndim fits 'ij'"),
         (lambda: F.tensordot(X, X, 1), "4 != 2"),

@@ -88,6 +88,17 @@ def test_logsumexp_of_infinities(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_logcumsumexp_of_infinities_and_far_apart(dtype):
+    x = np.array([-INF, -INF, -300, -INF, 300, 0], dtype)
+    expected = [-INF, -INF, -300, -300, 300, 300]
+    np.testing.assert_array_equal(F.logcumsumexp(x).array, expected)
+    endless = F.logcumsumexp(np.array([1, INF, 1], dtype)).array
+    np.testing.assert_array_equal(endless, [1, INF, INF])
+    found = slopes(lambda x: F.logcumsumexp(x), x)
+    np.testing.assert_allclose(found, [0, 0, 2, 0, 2, 0], atol=1e-30)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_scores_that_are_forbidden(dtype):
     x = np.array([[-INF, 0, 0]], dtype)
     np.testing.assert_array_equal(F.softmax(x).array, [[0, 0.5, 0.5]])

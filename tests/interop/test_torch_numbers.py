@@ -32,6 +32,7 @@ def weighted(x, t, w):
         (lambda x: F.leaky_relu(x, 0.01), there.leaky_relu),
         (lambda x: F.relu6(x + 3) / 6, there.hardsigmoid),
         (lambda x: -F.softplus(-50 * x), lambda x: there.logsigmoid(50 * x)),
+        (lambda x: F.logcumsumexp(90 * x, axis=1), lambda x: torch.logcumsumexp(90 * x, 1)),
         (lambda x: F.pixel_shuffle(x, 2), lambda x: there.pixel_shuffle(x, 2)),
         (lambda x: F.pixel_unshuffle(x, 3), lambda x: there.pixel_unshuffle(x, 3)),
         (lambda x: F.normalize(x, eps=0.0), there.normalize),
@@ -58,18 +59,20 @@ def test_functions(ours, theirs):
     np.testing.assert_allclose(ours(core.Variable(X)).array, theirs(torch.tensor(X)), rtol=1e-12)
 
 
-def test_momentum_under_a_schedule_and_averages_of_weights():
-    """The optimizer that the table names is PyTorch's also where the rate changes."""
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_under_a_schedule_and_averages_of_weights(nesterov):
+    """The optimizers that the table names are PyTorch's also where the rate changes."""
     start, points = RNG.normal(size=3), RNG.normal(size=(6, 3))
     model = core.Link()
     with model.init_scope():
         model.w = core.Parameter(start.copy())
-    optimizer = optimizers.CorrectedMomentumSGD(lr=0.05, momentum=0.9).setup(model)
+    ours = optimizers.CorrectedNesterovAG if nesterov else optimizers.CorrectedMomentumSGD
+    optimizer = ours(lr=0.05, momentum=0.9).setup(model)
     optimizer.add_hook(optimizer_hooks.WeightDecay(0.01))
     average = optimizer_hooks.ExponentialMovingAverage(0.5)
     optimizer.add_hook(average)
     w = torch.tensor(start, requires_grad=True)
-    other = torch.optim.SGD([w], 0.05, momentum=0.9, weight_decay=0.01)
+    other = torch.optim.SGD([w], 0.05, momentum=0.9, weight_decay=0.01, nesterov=nesterov)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(other, 10)
     cosine = core.training.extensions.CosineShift("lr", 10, optimizer=optimizer)
     cosine.initialize(None)

@@ -86,6 +86,7 @@ REFERENCES = {
     "CooMatMul": coo_matmul,
     "Cumprod": _running(lambda a, b: a * b),
     "Cumsum": _running(lambda a, b: a + b),
+    "LogCumSumExp": _running(lambda a, b: max(a, b) + math.log1p(math.exp(-abs(a - b)))),
     "EinSum": einsum,
     "Inv": lambda a: _eliminated(a)[0],
 }

@@ -9,7 +9,7 @@ provides = {
     "bias": "bias",
     "cholesky": "Cholesky cholesky",
     "clip": "Clip clip",
-    "cumulative": "Cumprod Cumsum cumprod cumsum",
+    "cumulative": "Cumprod Cumsum LogCumSumExp cumprod cumsum logcumsumexp",
     "det": "BatchDet batch_det det",
     "einsum": "EinSum einsum",
     "erf": "Erf erf",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, axes, numeric
+from core import Domain, FunctionNode, axes, numeric, real
 from plugins.functions.derived import function_of
 
 
@@ -90,6 +90,55 @@ class Cumprod(FunctionNode):
         return xp.reshape(before * rest, self.input_shape(0))
 
 
+class LogCumSumExp(FunctionNode):
+    """Compute the logarithm of the running sum of exponentials along an axis, without overflow.
+
+    With y the result, the gradient at i is the sum of g_j exp(x_i - y_j) over j from i on, of which
+    no exponential is greater than 1.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis; None sums along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`. -inf as long as all elements are.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.logcumsumexp(np.array([[-1000, -1000], [1000, 0]], "f"), axis=1)
+    variable([[-1000.    ,  -999.3069],
+              [ 1000.    ,  1000.    ]], dtype=float32)
+    """
+
+    axis: int | None = None
+    wide = True
+    domain = Domain("(...)->(...b)", x=real(-6, 6), settings={"axis": axes("x", none=True)})
+
+    def compute(self, xp, x):
+        y, axis = _along(xp, x, self.axis)
+        axis, reach = axis % y.ndim, 1
+        while reach < y.shape[axis]:
+            nothing = xp.full_like(_part(y, axis, 0, reach), -xp.inf)
+            before = xp.concat([nothing, _part(y, axis, None, -reach)], axis=axis)
+            y = xp.logaddexp(y, before)
+            reach *= 2
+        return y
+
+    def gradient(self, xp, g, x, out):
+        x, axis = _along(xp, x, self.axis)
+        axis %= x.ndim
+        if x.shape[axis] == 0:
+            return xp.reshape(g, self.input_shape(0))
+        # Where all are -inf, the result is -inf too, and no element has a share in it.
+        safe = xp.where(out == float("-inf"), 0.0, out)
+        after = xp.concat([_part(safe, axis, 1, None), _part(safe, axis, -1, None)], axis=axis)
+        rest = _recurrence(xp, xp.exp(out - after), g, axis)
+        return xp.reshape(rest * xp.exp(x - safe), self.input_shape(0))
+
+
 def _along(xp: Any, x: Any, axis: int | None) -> tuple[Any, int]:
     return (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
 
@@ -124,3 +173,6 @@ cumsum = function_of(Cumsum, "cumsum")
 
 
 cumprod = function_of(Cumprod, "cumprod")
+
+
+logcumsumexp = function_of(LogCumSumExp, "logcumsumexp")
