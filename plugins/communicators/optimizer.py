@@ -66,8 +66,8 @@ def create_multi_node_optimizer(
             What is trained is the same, to the bit. Saving is then something that all ranks do
             together; the file is the same as without, and loads on any number of ranks.
 
-    Raises CommunicatorError, on every rank, where the models differ, or a rank makes no step while
-    the others do.
+    Raises CommunicatorError, on every rank, where models or hyper-parameters differ, or a rank
+    makes no step while the others do.
 
     >>> import core.links as L, numpy as np
     >>> from core import optimizers
@@ -153,7 +153,8 @@ class MultiNodeOptimizer(GradientMethod):
         else:
             count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
             self._agree()
-        counts = self._communicator.tell("update of an optimizer", count)
+        settings = f"{self!r}{[*self.groups] or ''}"  # with rates that ranks have for themselves
+        counts = self._communicator.tell(f"update of an optimizer, {settings}", count)
         if _UNCOUNTED in counts:
             self._refuse_other_ways(counts)
             count, counts = 1, [1] * len(counts)

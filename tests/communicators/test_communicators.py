@@ -81,7 +81,11 @@ def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
             "skips_a_batch",
             r"rank 1, which takes no part: its loss raised ValueError\('a bad batch'\)",
         ),
-        ("makes_fewer_steps", "rank 0 is at 'update of an optimizer' and rank 1 at 'the end"),
+        ("makes_fewer_steps", "rank 0 is at 'update of an optimizer, .* and rank 1 at 'the end"),
+        (
+            "has_a_rate_of_its_own",
+            r"rank 0 is at 'update.*lr=0.5\)' and rank 1 at 'update.*lr=0.25",
+        ),
         (
             "never_goes_back",
             "waits for rank 0.*backward of functions.send to rank 1.*Rank 1 has to",

@@ -161,6 +161,16 @@ def skips_a_batch():
             optimizer.update(loss, np.ones((1, 2), "f"), np.zeros(1, "i"))
 
 
+def has_a_rate_of_its_own():
+    """A schedule on one rank, by which the parameters would go apart."""
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(0.5), comm)
+    model = optimizer.setup(core.links.Classifier(core.links.Linear(2, 2))).target
+    for _ in range(3):
+        optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+        if comm.rank == 1:
+            optimizer.lr *= 0.5
+
+
 def never_goes_back():
     """Send what another rank makes no use of."""
     comm.time_limit = 60
