@@ -22,6 +22,7 @@ from core.optimizer import Optimizer, UpdateRule
 from core.tracing.array import TracedArray, as_values, traced
 from core.tracing.derivatives import depends_on_what_is_around
 from core.tracing.equation import Value, value_like
+from core.tracing.leaving import PLAIN
 from core.tracing.tape import Tape
 
 
@@ -60,6 +61,7 @@ class Steps:
         hyperparam = getattr(owner, "hyperparam", None)
         self._numbers = None if hyperparam is None else hyperparam.get_dict()
         self._follows = _reads_count(type(owner))
+        self._hooks = _hooks_of(owner)
 
     def refuse_others(self) -> None:
         """Raise TraceError where a step would be made with other numbers now."""
@@ -68,6 +70,13 @@ class Steps:
             raise TraceError(
                 f"trace: {name} has other hyper-parameters now, {owner.hyperparam.get_dict()}, "
                 f"than at the trace, {self._numbers}. Trace again."
+            )
+        if not getattr(owner, "enabled", True):
+            raise TraceError(f"trace: {name} is frozen now, and was not at the trace. Trace again.")
+        if (hooks := _hooks_of(owner)) != self._hooks:
+            raise TraceError(
+                f"trace: {name} has other hooks now, or hooks of other numbers: "
+                f"{_told(hooks)}, and {_told(self._hooks)} at the trace. Trace again."
             )
         if self._follows and owner.t != self._t:
             raise TraceError(
@@ -78,6 +87,21 @@ class Steps:
     def count(self) -> None:
         """Count the steps of a run that has been made."""
         self._owner.t += self._count
+
+
+def _hooks_of(owner: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """The hooks of an optimizer or a rule, each with its numbers and texts."""
+    hooks = [*owner._hooks.pre, *owner._hooks.post]
+    numbers = [getattr(hook, "__dict__", {}).items() for hook in hooks]
+    plain = [{name: x for name, x in own if isinstance(x, PLAIN)} for own in numbers]
+    return list(zip(hooks, plain, strict=True))
+
+
+def _told(hooks: list[tuple[Any, dict[str, Any]]]) -> str:
+    names = [getattr(hook, "__name__", type(hook).__name__) for hook, _ in hooks]
+    return (
+        ", ".join([f"{n}{own or ''}" for n, (_, own) in zip(names, hooks, strict=True)]) or "none"
+    )
 
 
 def _reads_count(cls: type) -> bool:

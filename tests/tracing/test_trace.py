@@ -14,6 +14,7 @@ import core
 import core.functions as F
 import core.links as L
 from core.errors import OutOfRange, TraceError
+from core.optimizer_hooks import GradientClipping, WeightDecay
 
 X = np.random.default_rng(0).normal(size=(4, 3)).astype("f")
 T = np.array([0, 1, 1, 0], "i")
@@ -175,6 +176,31 @@ def test_changed_hyperparameters_are_refused():
     optimizer.lr = 0.2
     before = state_of(model)
     with pytest.raises(TraceError, match=r"\{'lr': 0.2\}, than at the trace, \{'lr': 0.1\}"):
+        program(X)
+    assert same(state_of(model), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda model, optimizer, decay: model.disable_update(), r"is frozen now"),
+        (
+            lambda model, optimizer, decay: optimizer.add_hook(GradientClipping(1.0)),
+            r"WeightDecay\{'rate': 0.5\}, GradientClipping\{.*\}, and WeightDecay\{'rate': 0.5\}",
+        ),
+        (lambda model, optimizer, decay: optimizer.remove_hook("WeightDecay"), "none, and WeightD"),
+        (lambda model, optimizer, decay: setattr(decay, "rate", 0.25), "'rate': 0.25}, and Weight"),
+    ],
+)
+def test_parameters_that_are_frozen_and_hooks_that_change_are_refused(change, told):
+    model, decay = Net(), WeightDecay(0.5)
+    optimizer = core.optimizers.SGD(lr=0.1).setup(model)
+    optimizer.add_hook(decay)
+    program = core.trace(lambda x: optimizer.update(lambda: F.sum(model(x))), X)
+    program(X)
+    before = state_of(model)
+    change(model, optimizer, decay)
+    with pytest.raises(TraceError, match=told):
         program(X)
     assert same(state_of(model), before)
 
