@@ -70,13 +70,23 @@ def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return list(functions.split_axis(x, indices_or_sections, axis))
 
 
-_OTHERWISE = {"norm": _norm, "pad": _pad, "split": _split}
+def _take(x: Any, indices: Any, axis: int | None = None) -> Any:
+    x, at = (functions.flatten(x), 0) if axis is None else (as_variable(x), axis)
+    if not -x.ndim <= at < x.ndim:
+        raise IndexError(f"numpy.take: expected an axis of {x.ndim} axes, got {axis}")
+    indices = indices.array if isinstance(indices, Variable) else x.backend.asarray(indices)
+    if not x.xp.isdtype(indices.dtype, "integral"):
+        raise TypeError(f"numpy.take: expected integers as indices, got {indices.dtype}")
+    return x[(*(slice(None),) * (at % x.ndim), indices)]
+
+
+_OTHERWISE = {"norm": _norm, "pad": _pad, "split": _split, "take": _take}
 """Functions that are here in other words."""
 
 
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
-    found = getattr(namespace, name, None) or _OTHERWISE.get(name)
+    found = _OTHERWISE.get(name) or getattr(namespace, name, None)
     if found is not None:  # the namespace keeps what it found: listing all takes long
         return found
     if name in _OF_FUNCTIONS:

@@ -38,6 +38,9 @@ DIFFERENTIABLE = {
     "tensordot": lambda v: np.tensordot(v, v.T, 1),
     "matmul": lambda v: np.matmul(v, v.T),
     "take": lambda v: np.take(v, np.array([0, 1, 1]), axis=1),
+    "take by a list": lambda v: np.take(v, [[0, 1], [-1, 1]], axis=-1),
+    "take one": lambda v: np.take(v, 1, 0),
+    "take of all": lambda v: np.take(v, [5, 0, 5]),
     "maximum": lambda v: np.maximum(v, 0.05),
     "logaddexp": lambda v: np.logaddexp(v, v),
     "arctan2": lambda v: np.arctan2(v, A),
@@ -126,6 +129,8 @@ def test_what_is_missing_is_refused_by_name(call):
         lambda v: np.reshape(v, (4, 3), order="F"),
         lambda v: np.sum(v, out=np.zeros(())),
         lambda v: np.average(v, returned=True),
+        lambda v: np.take(v, [0], axis=1, mode="clip"),
+        lambda v: np.take(v, [True, False], axis=1),
         lambda v: np.cumprod(v, 0, dtype="d"),
         lambda v: np.linalg.norm(v[None], 1),
         lambda v: np.linalg.norm(v, 1, (0, 1)),
@@ -134,6 +139,12 @@ def test_what_is_missing_is_refused_by_name(call):
 def test_options_that_the_standard_lacks_are_not_overlooked(call):
     with pytest.raises(TypeError):
         call(Variable(A))
+
+
+@pytest.mark.parametrize("axis", [2, -3])
+def test_an_axis_that_is_none_is_refused(axis):
+    with pytest.raises(IndexError, match=f"expected an axis of 2 axes, got {axis}"):
+        np.take(Variable(A), [0], axis=axis)
 
 
 @pytest.mark.parametrize(
