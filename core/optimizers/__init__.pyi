@@ -14,6 +14,7 @@ from plugins.optimizers.lbfgs import LBFGS as _LBFGS
 from plugins.optimizers.lion import Lion as _Lion
 from plugins.optimizers.momentum_sgd import MomentumSGD as _MomentumSGD
 from plugins.optimizers.msvag import MSVAG as _MSVAG
+from plugins.optimizers.nesterov_ag import CorrectedNesterovAG as _CorrectedNesterovAG
 from plugins.optimizers.nesterov_ag import NesterovAG as _NesterovAG
 from plugins.optimizers.radam import RAdam as _RAdam
 from plugins.optimizers.rmsprop import RMSprop as _RMSprop
@@ -191,6 +192,11 @@ class MSVAG(_MSVAG):
         eta: float = 1.0,
         weight_decay_rate: float = 0.0,
     ) -> None: ...
+
+class CorrectedNesterovAG(_CorrectedNesterovAG):
+    lr: float
+    momentum: float
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9) -> None: ...
 
 class NesterovAG(_NesterovAG):
     lr: float

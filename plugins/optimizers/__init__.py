@@ -14,7 +14,7 @@ provides = {
     "lion": "Lion",
     "momentum_sgd": "MomentumSGD",
     "msvag": "MSVAG",
-    "nesterov_ag": "NesterovAG",
+    "nesterov_ag": "CorrectedNesterovAG NesterovAG",
     "radam": "RAdam",
     "rmsprop": "RMSprop",
     "rmsprop_graves": "RMSpropGraves",

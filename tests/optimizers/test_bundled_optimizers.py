@@ -81,6 +81,14 @@ def corrected_momentum_sgd(theta, gradients, lr=0.01, momentum=0.9):
         yield theta
 
 
+def corrected_nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
+    velocity = 0.0
+    for g in gradients:
+        velocity = momentum * velocity + g
+        theta = theta - lr * (g + momentum * velocity)
+        yield theta
+
+
 def nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
     velocity = 0.0
     for g in gradients:
@@ -187,6 +195,10 @@ OPTIMIZERS = {
     "CorrectedMomentumSGD": row("CorrectedMomentumSGD", corrected_momentum_sgd),
     "CorrectedMomentumSGD(...)": row(
         "CorrectedMomentumSGD", corrected_momentum_sgd, lr=0.1, momentum=0.5
+    ),
+    "CorrectedNesterovAG": row("CorrectedNesterovAG", corrected_nesterov_ag),
+    "CorrectedNesterovAG(...)": row(
+        "CorrectedNesterovAG", corrected_nesterov_ag, lr=0.1, momentum=0.5
     ),
     "NesterovAG": row("NesterovAG", nesterov_ag),
     "NesterovAG(...)": row("NesterovAG", nesterov_ag, lr=0.1, momentum=0.5),
@@ -418,6 +430,7 @@ def test_signatures():
         "AdaDelta": "(rho=0.95, eps=1e-06)",
         "AdaGrad": "(lr=0.001, eps=1e-08)",
         "CorrectedMomentumSGD": "(lr=0.01, momentum=0.9)",
+        "CorrectedNesterovAG": "(lr=0.01, momentum=0.9)",
         "NesterovAG": "(lr=0.01, momentum=0.9)",
         "RMSprop": "(lr=0.01, alpha=0.99, eps=1e-08, eps_inside_sqrt=False)",
         "RMSpropGraves": "(lr=0.0001, alpha=0.95, momentum=0.9, eps=0.0001)",

@@ -33,6 +33,12 @@ TORCH = {
         "SGD",
         {"lr": 0.1, "momentum": 0.5},
     ),
+    "Nesterov, rate changed": (
+        "CorrectedNesterovAG",
+        {"lr": 0.1, "momentum": 0.5},
+        "SGD",
+        {"lr": 0.1, "momentum": 0.5, "nesterov": True},
+    ),
     "weight decay": (
         "SGD",
         {"lr": 0.1},
