@@ -226,10 +226,11 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
             loss_scale: Factor on the initial gradient, which optimizers divide out again.
             free_graph: Let the graph, as far as nobody else holds it, die as the walk goes.
 
-        A variable of one element starts with the gradient 1; else `grad` must have been set.
+        A variable of one element starts with the gradient 1; else `grad` must have been set. Behind
+        a leaf, as one is that was unchained, there is nothing, and nothing happens.
 
         Raises:
-            GraphError: There is no gradient to start with, or the graph was unchained.
+            GraphError: There is no gradient to start with, or this variable needs none.
         """
         self._backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
