@@ -87,6 +87,19 @@ def test_batch_normalization_of_many_rows(many: Any) -> None:
     np.testing.assert_allclose(y, exact, atol=3e-4)
 
 
+@pytest.mark.parametrize("layer", ["batch", "group", "layer"])
+def test_statistics_of_long_rows(layer: str) -> None:
+    x = (1e4 + np.random.RandomState(0).standard_normal((1, 1, 1 << 22))).astype("f")
+    one, zero = np.ones(1, "f"), np.zeros(1, "f")
+    given = {
+        "batch": lambda: F.batch_normalization(x, one, zero),
+        "group": lambda: F.group_normalization(x, 1, one, zero),
+        "layer": lambda: F.layer_normalization(x, np.ones_like(x[0, 0]), np.zeros_like(x[0, 0])),
+    }
+    exact = (x - x.mean(dtype="d")) / x.std(dtype="d")
+    np.testing.assert_allclose(given[layer]().array, exact, atol=1e-3)
+
+
 @pytest.mark.parametrize("layer", ["linear", "batch", "fixed", "layer"])
 def test_gradients_of_many_rows(many: Any, layer: str) -> None:
     """Of shifts, which are sums of ones here: float32 counts to 16,777,216 by ones."""

@@ -243,6 +243,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return Inlined(function, ("contract",))
 
 
+def inlined_sum(function: Callable[..., Any]) -> Any:
+    """Declare a function for use in loops, whose sums may be taken in any order."""
+    return Inlined(function, SUMS)
+
+
 def inlined_exactly(function: Callable[..., Any]) -> Any:
     """Declare a function for use in loops that computes what stands there, as they do."""
     return Inlined(function, ())

@@ -14,8 +14,9 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled import columns
-from backends.numpy_backend.kernels.compiled.elementary import ZERO
+from backends.numpy_backend.kernels.compiled.elementary import FLOAT, ZERO
 from backends.numpy_backend.kernels.compiler import (
+    ROWS,
     SUMS,
     Array,
     Read1,
@@ -24,6 +25,8 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
     contiguous,
+    inlined_exactly,
+    inlined_sum,
     suits,
 )
 from backends.numpy_backend.sums import total
@@ -31,6 +34,69 @@ from core.typing import Shape
 
 LEAST = 65536  # elements of a part
 SHORT = 2  # rows of fewer elements are left to the formula
+
+# -- sums of a row: of more than ROWS elements in parts, and over these in float64 -----------------
+
+
+@inlined_sum
+def _sum(row: Any) -> Any:
+    total = ZERO
+    for i in range(row.size):
+        total += row[i]
+    return total
+
+
+@inlined_sum
+def _squares(row: Any, m: Any) -> Any:
+    total = ZERO
+    for i in range(row.size):
+        total += (row[i] - m) * (row[i] - m)
+    return total
+
+
+@inlined_sum
+def _products(given: Any, row: Any, m: Any) -> Any:
+    s, p = ZERO, ZERO
+    for i in range(given.size):
+        s += given[i]
+        p += given[i] * (row[i] - m)
+    return s, p
+
+
+@inlined_exactly
+def sum_of(row: Any) -> Any:
+    """The sum of a row."""
+    if row.size <= ROWS:
+        return _sum(row)
+    total = 0.0
+    for first in range(0, row.size, ROWS):
+        total += _sum(row[first : first + ROWS])
+    return FLOAT(total)
+
+
+@inlined_exactly
+def squares_of(row: Any, m: Any) -> Any:
+    """The sum of squared differences from a number."""
+    if row.size <= ROWS:
+        return _squares(row, m)
+    total = 0.0
+    for first in range(0, row.size, ROWS):
+        total += _squares(row[first : first + ROWS], m)
+    return FLOAT(total)
+
+
+@inlined_exactly
+def products_of(given: Any, row: Any, m: Any) -> Any:
+    """Sums of what is given, and of it times the differences of a row from a number."""
+    if row.size <= ROWS:
+        return _products(given, row, m)
+    total, product = 0.0, 0.0
+    for first in range(0, row.size, ROWS):
+        s, p = _products(given[first : first + ROWS], row[first : first + ROWS], m)
+        total += s
+        product += p
+    return FLOAT(total), FLOAT(product)
+
 
 # -- loops over rows; what belongs to a row stands at its number, or at that of its channel --------
 
@@ -40,14 +106,8 @@ def moments(x: Read2, mean: Write1, squares: Write1, start: int, stop: int) -> N
     """Means of rows, and sums of squared differences from them."""
     for r in range(start, stop):
         row = x[r]
-        total = ZERO
-        for i in range(row.size):
-            total += row[i]
-        m = total / row.dtype.type(row.size)
-        total = ZERO
-        for i in range(row.size):
-            total += (row[i] - m) * (row[i] - m)
-        mean[r], squares[r] = m, total
+        m = sum_of(row) / row.dtype.type(row.size)
+        mean[r], squares[r] = m, squares_of(row, m)
 
 
 @compiled
@@ -68,12 +128,7 @@ def products(
 ) -> None:
     """Sums of g, and of g (x - mean)."""
     for r in range(start, stop):
-        given, row, m = g[r], x[r], mean[r % mean.size]
-        s, p = ZERO, ZERO
-        for i in range(given.size):
-            s += given[i]
-            p += given[i] * (row[i] - m)
-        total[r], product[r] = s, p
+        total[r], product[r] = products_of(g[r], x[r], mean[r % mean.size])
 
 
 @compiled

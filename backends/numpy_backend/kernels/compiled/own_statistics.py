@@ -20,6 +20,8 @@ from backends.numpy_backend.kernels.compiled.normalization import (
     divide,
     moments,
     products,
+    squares_of,
+    sum_of,
     two,
 )
 from backends.numpy_backend.kernels.compiler import (
@@ -60,14 +62,8 @@ def _layer(
     for r in range(start, stop):
         row, out = x[r], y[r]
         count = row.dtype.type(row.size)
-        total = ZERO
-        for i in range(row.size):
-            total += row[i]
-        m = total / count
-        total = ZERO
-        for i in range(row.size):
-            total += (row[i] - m) * (row[i] - m)
-        s = ONE / np.sqrt(total / count + eps)
+        m = sum_of(row) / count
+        s = ONE / np.sqrt(squares_of(row, m) / count + eps)
         mean[r], scale[r] = m, s
         for i in range(row.size):
             out[i] = (row[i] - m) * s * gamma[i] + beta[i]
