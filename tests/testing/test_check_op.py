@@ -363,6 +363,23 @@ def test_a_kernel_that_differs(monkeypatch):
     check_op(Cube, cube, ["numpy"])
 
 
+def test_a_kernel_that_differs_is_found_though_it_leaves_few_elements_alone(monkeypatch):
+    numpy = core.backend.get("numpy")
+
+    def compute(f, xp, x):
+        return x * x * x * 1.001
+
+    def gradient(f, g, needs_grad):
+        return (g * 3.003 * f._sources[0].data ** 2,)
+
+    compute.least = gradient.least = 10**6
+    for table, kernel in ((numpy.kernels, compute), (numpy.gradient_kernels, gradient)):
+        with monkeypatch.context() as patch:
+            patch.setitem(table, Cube, kernel)
+            assert "with the kernel" in failure(Cube, checks=["kernels"])[0]
+            assert table[Cube] is kernel
+
+
 def test_a_backend_that_differs(monkeypatch):
     strict = core.backend.get("strict")
     monkeypatch.setitem(strict.kernels, Cube, lambda f, xp, x: x * x * x * 1.001)
