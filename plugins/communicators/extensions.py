@@ -148,10 +148,10 @@ def multi_node_snapshot(
 ) -> MultiNodeSnapshot:
     """Make one snapshot of a training on many ranks, complete or not at all.
 
-    All ranks save and resume at the same iteration. The file has the state of rank 0, and the
-    random numbers of all ranks. Where that is the state of all, as it is with
-    `create_multi_node_optimizer` and `PartitionedIterator`, it resumes on as many ranks to the bit,
-    and on fewer or more with the next example.
+    All ranks save and resume at the same iteration. The file has the state of rank 0, and of all
+    ranks their random numbers and places in their data. Where that is the state of all, as it is
+    with `create_multi_node_optimizer`, it resumes on as many ranks to the bit, and with
+    `PartitionedIterator` on fewer or more with the next example.
 
     Args:
         comm: The communicator.
