@@ -86,6 +86,8 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "reduce_min": "min",
         "reduce_sum": "sum",
         "rms_norm": "rms_normalization",
+        "roi_align": "roi_average_align_2d",
+        "roi_pool": "roi_pooling_2d",
         "roll": "numpy.roll",
         "segment_sum": "scatter_add",
         "sigmoid_cross_entropy_with_logits": "sigmoid_cross_entropy",
