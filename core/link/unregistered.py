@@ -63,14 +63,15 @@ def warning_of(who: str, target: Link) -> str:
 def unregistered(target: Link) -> Iterator[Held]:
     """What attributes of the links of `target` hold that has parameters to train, and is not its.
 
-    Attributes, and lists, tuples, deques, sets and dicts in them, are looked at. Left out is what
-    has been taken care of: parameters that are registered somewhere in `target`, that are frozen
-    (`disable_update`), that need no gradient, or that an optimizer trains already; and a link that
-    has this one below it, such as a parent, which could not be registered here.
+    Attributes, those of the class too, and lists, tuples, deques, sets and dicts in them, are
+    looked at. Left out is what has been taken care of: parameters that are registered somewhere in
+    `target`, that are frozen (`disable_update`), that need no gradient, or that an optimizer trains
+    already; and a link that has this one below it, such as a parent, which could not be registered
+    here.
     """
     owned, seen = set(map(id, target.params())), set(map(id, target.links()))
     for path, link in target.namedlinks():
-        for name, value in vars(link).items():
+        for name, value in _attributes(link).items():
             held = [
                 (at, part)
                 for at, part in _held(f"{path.rstrip('/')}/{name}", value, seen)
@@ -78,6 +79,13 @@ def unregistered(target: Link) -> Iterator[Held]:
             ]
             if held:
                 yield Held(held, _cure(link, name, value, held[0][1]))
+
+
+def _attributes(link: Link) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for owner in (*reversed(type(link).__mro__), link):
+        found.update(vars(owner))
+    return found
 
 
 def _held(path: str, value: Any, seen: set[int]) -> Iterator[tuple[str, Link | Parameter]]:

@@ -44,6 +44,17 @@ def test_what_is_held_is_told_with_path_and_cure(name):
     assert told[0].filename == __file__
 
 
+def test_what_the_class_holds_is_told():
+    class Tower(core.Chain):
+        floors = (L.Linear(2, 2),)
+        roof = L.Linear(2, 2)
+
+    found = [path for held in unregistered(core.Chain(tower=Tower())) for path, _ in held.values]
+    assert found == ["/tower/floors[0]", "/tower/roof"]
+    with pytest.warns(UserWarning, match=r"/roof \(Linear\): set it inside"):
+        optimizers.SGD().setup(Tower())
+
+
 @pytest.mark.parametrize("owner", [core.Link, core.ChainList, core.ChainDict, core.Sequential])
 def test_an_owner_that_takes_no_links_by_name_is_told_what_does(owner):
     owner = owner()
