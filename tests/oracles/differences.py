@@ -97,6 +97,7 @@ DIFFERENCES = (
     ("refused there", "squared_difference-1", "The shapes may broadcast, as in all arithmetic."),
     ("refused there", "einsum-4", "Dimensions of an ellipsis may broadcast, as in numpy.einsum."),
     ("refused there", "sum-10", "Integers may be summed."),
+    ("refused there", "mean-1[23] average-1[23]", "Weights may have several axes, as in NumPy."),
     ("refused there", "rrelu-4", "An interval may be a point."),
     ("refused there", "zeta-1", "Both arguments may be Variables; only q has a derivative."),
     ("refused there", "softmax_cross_entropy-32", "There may be no examples."),
