@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel, sequences
+from backends.numpy_backend.kernels.compiler import ROWS
 from backends.numpy_backend.kernels.fused_loops import loop_of, overwrites
 from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
 from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
@@ -59,7 +60,10 @@ class _Call(Planned):
         super().__init__(group, fuser)
         self._kept_dtypes = [np.dtype(self.plan.dtype(v)) for v in self.plan.kept()]
         serial = group.rows == 1 and max(self.plan.stages()) > 0
-        self.in_one_part = serial or group.rows * group.columns < 2 * LEAST
+        # Sums over rows are taken row to row, of so many at most.
+        self._longest = ROWS if self._sums_rows() else group.rows
+        small = group.rows * group.columns < 2 * LEAST
+        self.in_one_part = serial or (small and group.rows <= self._longest)
         self.loop = loop_of(self.plan)
         self.loop.at(np.dtype("float64"))
         self._given: dict[int, Callable[..., tuple[Any, ...]]] = {}  # by the output given first
@@ -129,7 +133,14 @@ class _Call(Planned):
         rows, columns = self.group.rows, self.group.columns
         if rows == 1:
             return parallel.bounds(columns, LEAST)
-        return parallel.bounds(rows, -(-LEAST // columns))
+        parts = parallel.count(rows, -(-LEAST // columns))
+        parts = max(parts, -(-rows // max(self._longest, 1)))
+        return [rows * i // parts for i in range(parts + 1)]
+
+    def _sums_rows(self) -> bool:
+        """Whether there are sums over rows, one for each column."""
+        ends = [value for value in self.group.ends if value.size > 1]
+        return any([self.step_of(value).name == "sum" for value in ends])
 
     def _kept(self) -> list[Any]:
         """Room for a row of what later stages read again."""

@@ -100,6 +100,15 @@ def test_statistics_of_long_rows(layer: str) -> None:
     np.testing.assert_allclose(given[layer]().array, exact, atol=1e-3)
 
 
+@pytest.mark.parametrize("rows", [43_000, 500_000])
+@pytest.mark.parametrize("function", [F.sum, F.mean])
+def test_programs_in_loops_sum_many_rows(function: Any, rows: int) -> None:
+    x = np.full((rows, 3), 0.1, "f")
+    found = core.trace(lambda x: function(abs(x) * 2.0, axis=0), x).fused()(x).array
+    expected = 2 * np.float64(np.float32(0.1)) * (rows if function is F.sum else 1)
+    np.testing.assert_allclose(found, np.full(3, expected), rtol=1e-4)
+
+
 @pytest.mark.parametrize("layer", ["linear", "batch", "fixed", "layer"])
 def test_gradients_of_many_rows(many: Any, layer: str) -> None:
     """Of shifts, which are sums of ones here: float32 counts to 16,777,216 by ones."""
