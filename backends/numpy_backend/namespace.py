@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend.products import matmul
-from backends.numpy_backend.sums import added, mean, multiplied, running, total
+from backends.numpy_backend.sums import added, greatest, least, mean, multiplied, running, total
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
@@ -41,6 +41,7 @@ def _module(**replaced: Any) -> ModuleType:
 
 
 _of_both = {"prod": multiplied, **running}
-namespace = _module(matmul=matmul, mean=mean, sum=total, **_of_both)
+_extremes = {"max": greatest, "amax": greatest, "min": least, "amin": least}
+namespace = _module(matmul=matmul, mean=mean, sum=total, **_extremes, **_of_both)
 few = _module(sum=added, **_of_both)
 """The same for arrays of a few elements, whose products are NumPy's."""

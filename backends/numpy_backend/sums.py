@@ -1,9 +1,12 @@
-"""Sums and means of NumPy's, also of many rows, of which NumPy's own would be far off.
+"""Sums, means and extremes of NumPy's; also of many rows, of which NumPy's own would be far off.
 
 NumPy adds up pairwise along the axis that lies densest in memory alone. Along others it adds row to
 row, so that the rounding of each addition counts: the mean of two million numbers near 100 was
 1.3 % off in float32, and a sum of ones ends at 16,777,216. So rows are summed `ROWS` at a time, and
 then these sums; up to so many have the bits of `numpy.sum`.
+
+Along a last axis of a few elements, as of colours or coordinates, NumPy begins anew for each of
+them. There whole slices are added, in NumPy's order: a tenth to a fortieth of the time.
 """
 
 from __future__ import annotations
@@ -47,6 +50,41 @@ def _accumulating(name: str) -> Callable[..., Any]:
     return accumulated
 
 
+SHORT = 7  # elements at most, which NumPy adds one after the other: of more it makes eight sums
+LARGE = 2048  # elements, of fewer of which calls for slices take as long
+
+
+def _by_slices(ufunc: np.ufunc, a: Any, axis: Any, options: Any) -> Any:
+    """What the function makes of the short last axis of a large array; None for others."""
+    if a.size < LARGE or not 2 <= a.shape[-1] <= SHORT or not options.keys() <= {"keepdims"}:
+        return None
+    if type(axis) is tuple and len(axis) == 1:
+        (axis,) = axis
+    if type(axis) is not int or axis not in (-1, a.ndim - 1) or not a.flags.c_contiguous:
+        return None
+    if a.dtype.kind not in "fiu" or a.dtype.itemsize < 4 or not a.dtype.isnative:
+        return None  # NumPy adds these in another dtype, or piece by piece
+    found = ufunc(a[..., 0], a[..., 1])
+    for i in range(2, a.shape[-1]):
+        ufunc(found, a[..., i], out=found)
+    return found[..., None] if options.get("keepdims") else found
+
+
+def _extreme(ufunc: np.ufunc) -> Callable[..., Any]:
+    """NumPy's function of the greatest or least elements."""
+    reduce = ufunc.reduce
+
+    def extreme(a: Any, axis: Any = None, out: Any = None, **options: Any) -> Any:
+        if isinstance(a, np.ndarray) and out is None:
+            found = _by_slices(ufunc, a, axis, options)
+            if found is not None:
+                return found
+        return reduce(a, axis, None, out, **options)
+
+    return extreme
+
+
+greatest, least = _extreme(np.maximum), _extreme(np.minimum)
 added, multiplied = _reducing(np.add), _reducing(np.multiply)
 _NAMES = ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod")  # the last two since NumPy 2.1
 running = {name: _accumulating(name) for name in _NAMES if hasattr(np, name)}
@@ -59,6 +97,10 @@ def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
             found = channels.total(a, axis)
             if found is not None:
                 return found
+        if dtype is None and a.dtype in compiler.FLOATS:
+            found = _by_slices(np.add, a, axis, options)
+            if found is not None:
+                return found
         axes = _long(a, axis, dtype, options)
         if axes is not None:
             return _by_rows(a, axes, **options)
@@ -68,6 +110,10 @@ def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
 def mean(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
     """`numpy.mean`, of many rows in parts."""
     if isinstance(a, np.ndarray):
+        if dtype is None and a.dtype in compiler.FLOATS:
+            found = _by_slices(np.add, a, axis, options)
+            if found is not None:
+                return np.divide(found, a.dtype.type(a.shape[-1]), out=found)
         axes = _long(a, axis, dtype, options)
         if axes is not None:
             sums = _by_rows(a, axes, **options)

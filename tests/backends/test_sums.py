@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend import sums
+from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiler import ROWS
+from core.registry.threads import using_threads
 
 LENGTHS = (1, 2, 3, 64, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS, 5000)
 EPS = {"float32": 2.0**-24, "float64": 2.0**-53}
@@ -126,3 +128,41 @@ def test_gradients_of_many_rows(many: Any, layer: str) -> None:
     y.grad = np.full(y.shape, 0.1, "f")
     y.backward()
     np.testing.assert_allclose(shift.grad, rows * np.float64(np.float32(0.1)), rtol=2e-4)
+
+
+@given(
+    st.integers(1, sums.SHORT + 2),
+    st.lists(st.sampled_from([1, 2, 30, 700]), min_size=1, max_size=2),
+    st.sampled_from(["float32", "float64", "float16", "int32", "uint8", "bool"]),
+    st.sampled_from(["sum", "mean", "max", "min"]),
+    st.sampled_from([None, 0, -1, (-1,), "last"]),
+    st.booleans(),
+)
+def test_a_short_last_axis_has_numpys_bits(
+    short: int, shape: list[int], dtype: str, name: str, axis: Any, keepdims: bool
+) -> None:
+    numbers = np.random.RandomState(short)
+    a = numbers.uniform(-50, 50, [*shape, short]).astype(dtype)
+    if a.dtype.kind == "f" and a.size > 3:
+        a.reshape(-1)[:3] = np.nan, np.inf, -np.inf
+    axis = a.ndim - 1 if axis == "last" else axis
+    ours = {"sum": sums.total, "mean": sums.mean, "max": sums.greatest, "min": sums.least}[name]
+    with np.errstate(invalid="ignore", over="ignore"):
+        got, expected = (f(a, axis=axis, keepdims=keepdims) for f in (ours, getattr(np, name)))
+        turned = ours(np.asfortranarray(a), axis=axis, keepdims=keepdims)
+    if name in ("max", "min") or axis is None or short <= sums.SHORT:
+        np.testing.assert_array_equal(got, expected, strict=True)
+    np.testing.assert_allclose(turned, expected, rtol=1e-2 if dtype == "float16" else 1e-4)
+
+
+@pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_rows_that_loops_add_up(name: str, threads: int) -> None:
+    x, ones = np.full((700_000, 3), 0.1, "f"), np.ones((700_000, 3), "f")
+    step = core.capture(lambda x, y: getattr(F, name)(x * y, axis=0).array, fuse=True)
+    with using_threads(threads):
+        for _ in range(3):
+            found = step(x, ones)
+    expected = getattr(np, name)(x, axis=0, dtype="d")
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
