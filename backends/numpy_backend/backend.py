@@ -154,6 +154,10 @@ class NumpyBackend(Backend):
         found = placement.beside(array)
         return self.copyto(self.copy(array) if found is None else found, number)
 
+    def writable(self, array: Array) -> bool:
+        """Whether it is not read-only, as arrays are that have been broadcast."""
+        return array.flags.writeable
+
     def owns(self, array: Array) -> bool:
         """Whether it is no view of anything, and not read-only."""
         return array.flags.owndata and array.flags.writeable

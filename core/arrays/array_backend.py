@@ -408,6 +408,10 @@ class Backend(Fallbacks, ABC):
         """Whether it records what `backend` is asked for, as in a trace of its arrays."""
         return False
 
+    def writable(self, array: AnyArray) -> bool:
+        """Whether each element may be written to: not where a broadcast shows one several times."""
+        return True
+
     def owns(self, array: AnyArray) -> bool:
         """Whether an array's memory is its own, and may be written to; False where unknown.
 

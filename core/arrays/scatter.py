@@ -18,7 +18,8 @@ def native_place(array: AnyArray) -> Any:
 
 def places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     """For each element that the index names, its position in the flattened array."""
-    if not parts or not all(_is_integer_array(xp, part) for part in parts):
+    dtypes = [getattr(part, "dtype", None) for part in parts]
+    if not dtypes or not all(d is not None and xp.isdtype(d, "integral") for d in dtypes):
         if not any(part is Ellipsis or hasattr(part, "dtype") for part in parts):
             parts = (*parts, Ellipsis)  # the standard wants something for every axis
         return xp.reshape(xp.arange(math.prod(a.shape), device=native_place(a)), a.shape)[parts]
@@ -29,10 +30,6 @@ def places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     rest = a.shape[len(parts) :]
     inside = xp.reshape(xp.arange(math.prod(rest), dtype=row.dtype, device=native_place(a)), rest)
     return xp.reshape(row, (*row.shape, *(1,) * len(rest))) * math.prod(rest) + inside
-
-
-def _is_integer_array(xp: Any, part: Any) -> bool:
-    return hasattr(part, "dtype") and xp.isdtype(part.dtype, "integral")
 
 
 def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:

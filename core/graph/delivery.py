@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def deliver(walk: Walk, loss_scale: float | None = None) -> None:
-    """Give the leaves their gradients: no array twice, none that the caller holds.
+    """Give the leaves gradients of their own: none twice, none of the caller's, none read-only.
 
     An old gradient that nobody else holds is added to in place, once all have been checked.
     """
@@ -38,9 +38,8 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
             if has_old:
                 total = ensure_array(as_array(_old(source)) + total, source.spec)
             shown = memory(total)
-            if shown in given:
+            if shown in given or (shown != id(total) and not BACKENDS[type(total)].writable(total)):
                 total = BACKENDS[type(total)].copy(total)
-                shown = memory(total)
             given.add(shown)
         ready.append((source, total))
     ready += [(s, BACKENDS[type(g)].add_in_place(s._grad, g)) for s, g in sums]

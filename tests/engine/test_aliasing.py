@@ -72,11 +72,32 @@ def test_views_of_a_cotangent_are_copied_before_they_are_handed_out():
     assert not np.shares_memory(x.grad, g) and not np.shares_memory(w.grad, g)
 
 
-def test_broadcast_gradients_can_be_written_to():
-    x = variable(2, 3)
-    total(x).backward()
+SCALED = {
+    "sum": total,
+    "sum, once": lambda x: total(x) * 1,
+    "mean": lambda x: 6 * core.functions.mean(x),
+}
+
+
+@pytest.mark.parametrize("scaled", SCALED.values(), ids=SCALED)
+def test_broadcast_gradients_can_be_written_to(scaled):
+    x, w = variable(2, 3), variable(2, 3)
+    scaled(x + w).backward()
     x.grad += 1
-    np.testing.assert_array_equal(x.grad, np.full((2, 3), 2, "f"))
+    np.testing.assert_allclose(x.grad, np.full((2, 3), 2, "f"), rtol=1e-6)
+    np.testing.assert_allclose(w.grad, np.ones((2, 3), "f"), rtol=1e-6)
+    w.grad[0] = 5
+    assert (w.grad[1] != 5).all()
+
+
+def test_hooks_change_gradients_of_a_mean_of_a_parameter():
+    link = core.Link(p=(2, 3))
+    link.p.array[...] = 1
+    optimizer = core.optimizers.SGD(1).setup(link)
+    optimizer.add_hook(core.optimizer_hooks.WeightDecay(0.5))
+    core.functions.mean(link.p).backward()
+    optimizer.update()
+    np.testing.assert_allclose(link.p.array, 1 - 1 / 6 - 0.5, rtol=1e-6)
 
 
 class SameForBoth(FunctionNode):
