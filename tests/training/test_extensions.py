@@ -43,6 +43,20 @@ def test_log_report_writes_the_means_as_json(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["log"]
 
 
+@pytest.mark.parametrize("begins_at", [0, 7])
+@pytest.mark.parametrize("trigger", [(1, "iteration"), (1, "epoch")])
+def test_a_log_that_misses_iterations_says_so(tmp_path, trigger, begins_at):
+    trainer = training.Trainer(small.updater(), (14, "iteration"), tmp_path)
+    trainer.updater.iteration = begins_at  # as of a file that has the updater alone
+    trainer.extend(extensions.LogReport(), trigger=trigger)
+    if trigger == (1, "iteration"):
+        trainer.run()  # without a warning, which would be an error
+    else:
+        late = f"the first call is at iteration {begins_at + 5}, so that its means"
+        with pytest.warns(UserWarning, match=late):
+            trainer.run()
+
+
 def test_log_report_keys_names_and_postprocess(tmp_path):
     report = extensions.LogReport(
         ["nothing"],

@@ -39,7 +39,8 @@ class LogReport(Extension):
 
     The file is replaced as a whole: a reader never meets half of one. One that cannot be written
     (a full disk) is a warning and tried again with the next record; only at the end it is an error.
-    There is a warning, too, when a loss is not a number any more.
+    There is a warning, too, when a loss is not a number any more, and where a trigger given to
+    `extend` lets it see some of the iterations alone.
 
     >>> import core, core.links as L, tempfile
     >>> from core import iterators, optimizers, training
@@ -85,6 +86,7 @@ class LogReport(Extension):
         self._file = ReportFile("LogReport")
         self._log = []
         self._diverged = False
+        self._begins_at: int | None = None  # until the first call
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -93,6 +95,7 @@ class LogReport(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, add a record."""
+        self._warn_of_gap(trainer)
         summary = self._observed(trainer)
         if summary is not None:
             self._add_record(trainer, summary)
@@ -100,6 +103,7 @@ class LogReport(Extension):
     def initialize(self, trainer: Loop) -> None:
         """Let the means be those over all ranks, where these call it together."""
         self._observed.begin(trainer, self.communicator)
+        self._begins_at = trainer.updater.iteration
 
     def collect(self) -> None:
         """Let the first rank have what was observed on all since the last record."""
@@ -152,6 +156,19 @@ class LogReport(Extension):
                 f"LogReport: expected filename {filename!r} to have fields that a record has "
                 f"({', '.join(record)}).{nearest(field, record)}"
             ) from None
+
+    def _warn_of_gap(self, trainer: Loop) -> None:
+        """Warn where the first call comes late: `extend` has got the trigger that is meant here."""
+        begins_at, self._begins_at = self._begins_at, None
+        if begins_at is None or getattr(trainer, "is_resumed", False) or not self.leads:
+            return
+        iteration = trainer.updater.iteration
+        if iteration > begins_at + 1:
+            place.warn(
+                f"LogReport: the first call is at iteration {iteration}, so that its means are "
+                "over the iterations in which it is called alone. Say by LogReport(trigger=...) "
+                "when there is to be a record, and not by extend(..., trigger=...)."
+            )
 
     def _warn_of_divergence(self, record: dict[str, Any], iteration: int) -> None:
         bad = [key for key in record if key.endswith("loss") and not math.isfinite(record[key])]
