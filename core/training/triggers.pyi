@@ -12,6 +12,7 @@ from plugins.training.triggers.manual_schedule_trigger import (
     ManualScheduleTrigger as ManualScheduleTrigger,
 )
 from plugins.training.triggers.once_trigger import OnceTrigger as OnceTrigger
+from plugins.training.triggers.plateau_trigger import PlateauTrigger as PlateauTrigger
 from plugins.training.triggers.time_trigger import TimeTrigger as TimeTrigger
 
 def of(distribution: str) -> Offer: ...

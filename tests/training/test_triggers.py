@@ -9,6 +9,7 @@ import small
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core
 from core import training
 from core.serializers import DictionarySerializer, NpzDeserializer
 from core.training import extensions, triggers
@@ -178,6 +179,31 @@ def test_early_stopping(means, patience, save_at):
     assert found[:1] == expected[:1]
 
 
+@given(values, st.integers(1, 3), st.integers(0, 20))
+def test_plateaus(means, patience, save_at):
+    bad, best, expected = 0, -math.inf, []
+    for i, mean in enumerate(means):
+        bad, best = (0, mean) if mean > best else (bad + 1, best)
+        if bad == patience:
+            expected.append(4 * (i + 1))
+            bad = 0
+    make = lambda: triggers.PlateauTrigger((4, "iteration"), "accuracy", patience)  # noqa: E731
+    assert fired(make, 20, 7, save_at, lambda i: {"accuracy": means[(i - 1) // 4]}) == expected
+
+
+def test_a_rate_falls_at_each_plateau():
+    optimizer = core.optimizers.SGD(0.8)
+    shift = extensions.ExponentialShift("lr", 0.5, target=0.15, optimizer=optimizer)
+    plateau = triggers.PlateauTrigger((1, "iteration"), "loss", 2)
+    rates = []
+    for progress in map(Progress, [1] * 9):
+        progress.iteration, progress.observation = len(rates) + 1, {"loss": 1.0}
+        if plateau(progress):
+            shift(progress)
+        rates.append(optimizer.lr)
+    assert rates == [0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.15, 0.15, 0.15]
+
+
 def test_early_stopping_has_a_last_moment_and_says_it(capsys):
     make = lambda: triggers.EarlyStoppingTrigger(  # noqa: E731
         (1, "iteration"), "loss", 2, verbose=True, max_trigger=(3, "iteration")
@@ -196,6 +222,8 @@ def test_early_stopping_has_a_last_moment_and_says_it(capsys):
         (lambda: triggers.ManualScheduleTrigger(1, "iterations"), "Did you mean 'iteration'"),
         (lambda: triggers.TimeTrigger(-1), "above 0"),
         (lambda: triggers.EarlyStoppingTrigger(mode="maximum"), "'max'"),
+        (lambda: triggers.PlateauTrigger(mode="minimum"), "PlateauTrigger.*'min'"),
+        (lambda: triggers.PlateauTrigger(patience=0), "1 check or more"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):

@@ -6,5 +6,6 @@ provides = {
     "interval_trigger": "IntervalTrigger",
     "manual_schedule_trigger": "ManualScheduleTrigger",
     "once_trigger": "OnceTrigger",
+    "plateau_trigger": "PlateauTrigger",
     "time_trigger": "TimeTrigger",
 }

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from core.errors import nearest
 from core.errors.kinds import checked
-from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
-from core.training.reporter import DictSummary
-from plugins.training.triggers.best_value_trigger import mean_of
+from plugins.training.triggers.improvement import ImprovementTrigger
 from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
 
-_MODES = ("auto", "max", "min")
 
-
-class EarlyStoppingTrigger(NeedsInit):
+class EarlyStoppingTrigger(ImprovementTrigger):
     """A stop trigger: fires when `monitor` has not improved at `patients` checks, or at the latest
     when `max_trigger` does.
 
@@ -48,45 +42,16 @@ class EarlyStoppingTrigger(NeedsInit):
         *,
         patience: int | None = None,
     ) -> None:
-        if mode not in _MODES:
-            raise ValueError(
-                f"EarlyStoppingTrigger: expected mode 'auto', 'max' or 'min', got {mode!r}."
-                + nearest(str(mode), _MODES)
-            )
-        self.monitor = monitor
-        self.patience = patients if patience is None else patience
-        self.verbose = verbose
-        self._sign = 1 if mode == "max" or (mode == "auto" and "accuracy" in monitor) else -1
-        self._check = get_trigger(check_trigger)
+        patience = patients if patience is None else patience
+        super().__init__(check_trigger, monitor, patience, mode, verbose)
         self._limit = get_trigger(max_trigger)
-        self._summary = DictSummary()
-        self._best = -math.inf  # of the value with its sign, so that greater is better
-        self._count = 0
 
     @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether training should stop."""
-        if self.monitor in trainer.observation:
-            self._summary.add({self.monitor: trainer.observation[self.monitor]})
         over = self._limit(trainer)
-        if self._check(trainer):
-            name = "EarlyStoppingTrigger"
-            self._compare(mean_of(self._summary, self.monitor, name, trainer.observation))
-            self._summary = DictSummary()
+        self._look(trainer)
         return over or self._count >= self.patience
-
-    def _compare(self, value: float) -> None:
-        if self._sign * value > self._best:
-            self._best = self._sign * value
-            self._count = 0
-            return
-        self._count += 1
-        if self.verbose:
-            best = self._sign * self._best
-            print(
-                f"EarlyStoppingTrigger: {self.monitor} is {value:.6g}, the best is {best:.6g}; "
-                f"{self._count} of {self.patience} checks without improvement."
-            )
 
     def get_training_length(self) -> tuple[float, str] | None:
         """The greatest length of training, as progress bars show it; None if `max_trigger` has
@@ -102,9 +67,6 @@ class EarlyStoppingTrigger(NeedsInit):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the best value, and what was observed since the last check."""
-        for name, trigger in (("check", self._check), ("limit", self._limit)):
-            if hasattr(trigger, "serialize"):
-                trigger.serialize(serializer[name])
-        self._summary.serialize(serializer["summary"])
-        self._best = serializer("best", self._best)
-        self._count = serializer("count", self._count)
+        if hasattr(self._limit, "serialize"):
+            self._limit.serialize(serializer["limit"])
+        super().serialize(serializer)
