@@ -293,6 +293,7 @@ def shown():
     Quiet.instance()
     yield sent
     Quiet.clear_instance()
+    vars(sys).pop("ps1", None)  # by which a signal is taken for that of one who types commands
 
 
 def notebook_run(out, *added):
