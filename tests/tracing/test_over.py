@@ -157,9 +157,10 @@ BINARY = [
     np.maximum,
     lambda a, b: np.where(a > 0.5, b, a),
     lambda a, b: np.zeros_like(a) + b * 2,
+    lambda a, b: np.ones_like(a),
 ]
 ROWS = [np.max, np.sum, np.mean]
-STEPS = st.tuples(st.sampled_from(range(8)), st.integers(0, 9), st.integers(0, 9))
+STEPS = st.tuples(st.sampled_from(range(9)), st.integers(0, 9), st.integers(0, 9))
 
 
 def drawn(steps):
@@ -213,3 +214,22 @@ def test_what_a_later_pass_reads_stays():
         assert list(pairs(program).values()) == expected
         for found, wanted in zip(np.atleast_1d(program(x)), np.atleast_1d(call(x)), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+@needs_loops
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize(
+    "made",
+    [np.zeros_like, np.ones_like, lambda c: np.full_like(c, 3)],
+)
+def test_what_follows_from_nothing_is_written_after_what_is_read_there(made, dtype):
+    def function(x):
+        a = np.flip(x, axis=1) * 1.5
+        c = np.cumsum(a, axis=1)
+        return np.sum(c * a), made(c), c
+
+    x = R.normal(size=(300, 400)).astype(dtype)
+    program = core.trace(function, x).fused()
+    assert pairs(program)
+    for found, expected in zip(program(x), function(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-3)

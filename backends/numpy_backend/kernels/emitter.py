@@ -464,7 +464,7 @@ class Emitted:
         return intrinsic(typed)
 
     def _function(self, module: Any, real: Any, wide: Registers, values: list[Any]) -> Any:
-        """The function in a module; arrays that it is given never overlap."""
+        """The function in a module; but for `overlapping` ones, its arrays never overlap."""
         from llvmlite import ir
 
         kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
@@ -475,8 +475,9 @@ class Emitted:
             function.attributes.add("nounwind")
             function.attributes.add("noinline")
             function.attributes.add("optsize")
-            for argument in function.args:
-                if isinstance(argument.type, ir.PointerType):
+            overlapping = getattr(self.emit, "overlapping", ())
+            for i, argument in enumerate(function.args):
+                if isinstance(argument.type, ir.PointerType) and i not in overlapping:
                     argument.add_attribute("noalias")
             builder = ir.IRBuilder(function.append_basic_block())
             whole = ir.IntType(64)

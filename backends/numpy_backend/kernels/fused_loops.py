@@ -293,6 +293,19 @@ def overwrites(plan: Plan, output: int, given: int) -> bool:
     return output >= count and last <= at and first <= output
 
 
+def _overlapping(plan: Plan) -> set[int]:
+    """The arguments of a loop that may lie in the memory of each other.
+
+    What is written may follow from nothing that is read, as zeros, and LLVM would write it first.
+    """
+    count, found = len(plan.inputs), set()
+    for k, output in enumerate(plan.outputs):
+        given = [v for v in range(count) if overwrites(plan, output, v)]
+        found.update(given)
+        found.update([count + k] if given else [])
+    return found
+
+
 def kind_size(dtype: str) -> int:
     """Bytes of an element."""
     return 4 if dtype.endswith("32") else 8
@@ -321,6 +334,7 @@ def loop_of(plan: Plan) -> Compiled:
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("e", *names)
     ]
     fused.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    fused.overlapping = _overlapping(plan)  # type: ignore[attr-defined]
     listed = ", ".join(names)
     text = f'"""{plan}"""\n\n\ndef fused({listed}):\n    body({listed})\n'
     scope: dict[str, Any] = {"body": emitted(fused)}
