@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from core.arrays.array_backend import Backend
 from core.arrays.spec import intern
+from core.errors import OutOfRange
 from core.graph.graph_node import GraphNode
 from core.registry.configuration import is_debug
 from core.registry.once import publishing
@@ -67,7 +68,10 @@ class Formulas:
         made, given = self._found(("compute",), (), tree, _traced_compute, f)
         if made is None:
             return NotImplemented
-        found = made.run(*given)
+        try:
+            found = made.run(*given)
+        except OutOfRange:  # the formula says which number it is, and where
+            return NotImplemented
         vars(f).update(made.plain)
         results = []
         for name, array in zip(made.names, found, strict=True):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain
-from core.errors import GraphError
+from core.errors import GraphError, OutOfRange
 from core.registry.configuration import using_config
 from core.registry.threads import using_threads
 from core.tracing.formulas import ANY_SHAPE
@@ -111,3 +111,10 @@ def test_what_has_a_kernel_by_hand_stands_in_no_list_of_formulas() -> None:
     by_hand = {**compiled.COMPUTE}, {**compiled.GRADIENT, **plain.GRADIENT}
     for table, others in zip((formulas.COMPUTE, formulas.GRADIENT), by_hand, strict=True):
         assert not {*table} & {*others}
+
+
+def test_labels_outside_are_refused_by_the_formula() -> None:
+    t = np.zeros(LARGE // 128, "i")
+    t[500] = 256
+    with pytest.raises(OutOfRange, match=r"Hinge: expected t in \[0, 256\), got 256 at \(500,\)"):
+        F.hinge(drawn(LARGE // 128, 256), t)
