@@ -310,6 +310,12 @@ from plugins.functions.normalization.local_response_normalization import (
     LocalResponseNormalization as LocalResponseNormalization,
 )
 from plugins.functions.normalization.rms_normalization import RMSNormalization as RMSNormalization
+from plugins.functions.pooling.adaptive_pooling import (
+    adaptive_average_pooling_nd as adaptive_average_pooling_nd,
+)
+from plugins.functions.pooling.adaptive_pooling import (
+    adaptive_max_pooling_nd as adaptive_max_pooling_nd,
+)
 from plugins.functions.pooling.average_pooling import AveragePooling2D as AveragePooling2D
 from plugins.functions.pooling.average_pooling import AveragePoolingND as AveragePoolingND
 from plugins.functions.pooling.max_pooling import MaxPooling2D as MaxPooling2D

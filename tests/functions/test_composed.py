@@ -42,6 +42,8 @@ CALLS = {
     "batch_renormalization": (IMAGES, ONES, ONES, 2.0, 1.0, 1e-5, ONES, ONES),
     "decorrelated_batch_normalization": (DRAW(size=(20, 16, 2)),),
     "simplified_dropconnect": (XS[0], DRAW(size=(3, 4)), ONES, 0.5, False),
+    "adaptive_average_pooling_nd": (IMAGES, 3),
+    "adaptive_max_pooling_nd": (IMAGES, 3),
     "spatial_pyramid_pooling_2d": (IMAGES, 2, "max"),
     "roi_average_pooling_2d": (IMAGES, ROIS, WHICH, 2, 1.0),
     "roi_average_align_2d": (IMAGES, ROIS, WHICH, 2, 1.0),

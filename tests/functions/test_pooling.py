@@ -201,3 +201,44 @@ def test_regions_that_do_not_fit_are_refused():
         F.roi_max_pooling_2d(x, rois, images, 0, 1.0)
     with pytest.raises(ValueError, match="sampling_ratio of at least 1"):
         F.roi_average_align_2d(x, rois, images, 1, 1.0, 0)
+
+
+@given(st.data())
+def test_adaptive_pooling_divides_maps_evenly(data):
+    axes = data.draw(st.integers(1, 3))
+    size = data.draw(st.lists(st.integers(1, 7), min_size=axes, max_size=axes))
+    outsize = data.draw(
+        st.lists(st.one_of(st.none(), st.integers(1, 8)), min_size=axes, max_size=axes)
+    )
+    x = (
+        np.random.RandomState(sum(size)).permutation(6 * math.prod(size)).reshape(2, 3, *size)
+        * 0.25
+    )
+    counts = [n if o is None else o for n, o in zip(size, outsize, strict=True)]
+    functions = ((F.adaptive_average_pooling_nd, np.mean), (F.adaptive_max_pooling_nd, np.max))
+    for function, summary in functions:
+        expected = np.empty((2, 3, *counts))
+        for place in np.ndindex(*counts):
+            edges = zip(place, size, counts, strict=True)
+            window = [slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in edges]
+            expected[(..., *place)] = summary(x[(..., *window)], axis=tuple(range(2, 2 + axes)))
+        np.testing.assert_allclose(function(x, outsize).array, expected, rtol=1e-12)
+        check_backward(
+            lambda x, f=function: f(x, outsize),
+            x,
+            np.cos(expected),
+            dtype="d",
+            atol=1e-6,
+            rtol=1e-5,
+        )
+
+
+def test_adaptive_pooling_takes_one_number_for_all_and_refuses_others():
+    x = np.zeros((1, 1, 5, 6), "f")
+    assert F.adaptive_average_pooling_nd(x, 3).shape == (1, 1, 3, 3)
+    for outsize in (0, (2,), (2, -1), (1, 2, 3)):
+        with pytest.raises(ValueError, match="adaptive_max_pooling_nd"):
+            F.adaptive_max_pooling_nd(x, outsize)
+    for shape in ((2, 3), (2, 3, 0, 4)):
+        with pytest.raises(core.errors.InvalidType, match="adaptive_average_pooling_nd"):
+            F.adaptive_average_pooling_nd(np.zeros(shape, "f"), 1)

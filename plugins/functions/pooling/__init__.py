@@ -1,6 +1,7 @@
 """Summaries of windows, and windows from summaries."""
 
 provides = {
+    "adaptive_pooling": "adaptive_average_pooling_nd adaptive_max_pooling_nd",
     "average_pooling": (
         "AveragePooling2D AveragePoolingND "
         "average_pooling_1d average_pooling_2d average_pooling_3d average_pooling_nd"
