@@ -17,6 +17,8 @@ import core.functions as F
 from core.errors import CoreError
 
 OWN = (
+    Case("adaptive_average_pooling_nd", (real(1, 2, 3, 5), 2)),
+    Case("adaptive_max_pooling_nd", (real(1, 2, 3, 5), 2)),
     Case("arccosh", (real(2, 3, lo=1.5, hi=3.0),)),
     Case("arcsinh", (real(2, 3),)),
     Case("gelu", (real(2, 3),)),
