@@ -64,7 +64,13 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     """
 
     @wraps(function)
-    def mapped(*arguments: Any) -> Any:
+    def mapped(*arguments: Any, **named: Any) -> Any:
+        if named:
+            raise TypeError(
+                "vmap: expected arguments by position, as in_axes has them, got "
+                f"{', '.join(named)} by name. Give it by position, or bind what is the same for "
+                "all by functools.partial."
+            )
         given, form = flattened(arguments)
         axes = _axes("in_axes", in_axes, form, len(given))
         if any([depends_on_what_is_around(x) for x in _leaves(arguments)]):

@@ -269,6 +269,10 @@ def test_options_of_numpys_functions(name):
 BN = L.BatchNormalization(3)
 SGD = core.optimizers.SGD().setup(L.Linear(3, 1))
 REFUSALS = {
+    "arguments by name": (
+        lambda: core.vmap(lambda x, rate: x * rate)(X, rate=2.0),
+        "got rate by name",
+    ),
     "averages": (lambda: core.vmap(BN)(X[None]), "changes /avg_mean"),
     "updates": (
         lambda: core.vmap(lambda x: SGD.update(lambda: F.sum(SGD.target(x[None]))))(X),
