@@ -16,6 +16,7 @@ from benchmarks import (
     ROOT,
     BenchmarkError,
     alpha_beta,
+    functions,
     importtime,
     instructions,
     overhead,
@@ -24,6 +25,7 @@ from benchmarks import (
     typecheck,
 )
 from benchmarks.__main__ import main
+from benchmarks.function_cases import CASES
 from benchmarks.process import WORKERS, environment
 from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
 from benchmarks.table import table
@@ -439,3 +441,34 @@ def test_a_step_shows_of_its_exchange_what_no_arithmetic_hides():
     assert last[1] == compute and sum(alpha_beta.gradient_sizes()) == 1_796_010
     assert compute < step.step < compute + step.exchange
     assert alpha_beta.predicted(8, 100.0, network).step == pytest.approx(100, rel=1e-3)
+
+
+# ---------------------------------------------------------------------------- functions
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_that_are_compared_compute_the_same(name):
+    pytest.importorskip("torch")
+    (ours, forward), (theirs, their_forward) = (
+        functions.plugrad(CASES[name]),
+        functions.torchs(CASES[name]),
+    )
+    functions.refuse_others(name, ours(), theirs())
+    forward()
+    their_forward()
+
+
+def test_functions_that_compute_something_else_are_refused():
+    pytest.importorskip("torch")
+    case = CASES["relu"]._replace(theirs=CASES["sigmoid"].theirs)
+    with pytest.raises(BenchmarkError, match="relu: the result differs from PyTorch's by"):
+        functions.measured("relu", case, 0.01)
+
+
+def test_functions_are_chosen_by_pattern_and_have_a_line_each(capsys):
+    pytest.importorskip("torch")
+    assert main(["functions", "rel*", "exp", "--seconds", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:5]] == ["relu", "relu6", "exp"]
+    assert main(["functions", "nothing"]) == 2
+    assert "there are sigmoid, " in capsys.readouterr().err

@@ -1,0 +1,126 @@
+"""Functions one by one beside PyTorch's: forward, and forward with backward.
+
+Both compute in this process, one after the other in each round, in one thread; of their processor
+time the least of all rounds counts, so that a busy machine does not matter. Before, results and
+gradients are compared. A ratio below 1 says that plugrad's takes less time.
+"""
+
+import argparse
+from collections.abc import Callable
+from fnmatch import fnmatch
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks import BenchmarkError
+from benchmarks.function_cases import CASES, Case
+from benchmarks.table import table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("functions", nargs="*", metavar="function", help="names, or patterns")
+    parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="for each figure")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Measure, and print a line for each function."""
+    try:
+        import torch
+    except ImportError:
+        raise BenchmarkError("PyTorch is missing: pip install torch") from None
+    import core
+
+    chosen = {
+        name: case
+        for name, case in CASES.items()
+        if not options.functions or any([fnmatch(name, each) for each in options.functions])
+    }
+    if not chosen:
+        raise BenchmarkError(f"no function is called so; there are {', '.join(CASES)}")
+    torch.set_num_threads(1)
+    rows = []
+    with core.using_threads(1):
+        for name, case in chosen.items():
+            rows.append([name, *measured(name, case, options.seconds)])
+    print(table(["", "plugrad", "PyTorch", "ratio", "forward alone"], rows))
+    print("\nMilliseconds of forward and backward, float32, one thread; ratios to PyTorch.")
+    return 0
+
+
+def measured(name: str, case: Case, seconds: float) -> list[str]:
+    """The milliseconds of both, their ratio, and that of the forward alone."""
+    (ours, forward), (theirs, their_forward) = plugrad(case), torchs(case)
+    refuse_others(name, ours(), theirs())
+    a, b = least([ours, theirs], seconds)
+    c, d = least([forward, their_forward], seconds / 2)
+    return [f"{1e3 * a:.2f}", f"{1e3 * b:.2f}", f"{a / b:.2f}", f"{c / d:.2f}"]
+
+
+def refuse_others(name: str, ours: list[Any], theirs: list[Any]) -> None:
+    """Raise BenchmarkError unless results and gradients are PyTorch's."""
+    for i, (found, expected) in enumerate(zip(ours, theirs, strict=True)):
+        worst = np.abs(found - expected).max(initial=0)
+        if not worst <= 1e-3 * max(1, np.abs(expected).max(initial=0)):
+            what = f"gradient {i - 1}" if i else "result"
+            raise BenchmarkError(f"{name}: the {what} differs from PyTorch's by {worst:.2g}")
+
+
+def plugrad(case: Case) -> tuple[Callable[[], list[Any]], Callable[[], Any]]:
+    """What gives the result and all gradients, and what gives the result alone."""
+    import core
+    import core.functions as F
+
+    inputs = [core.Variable(a) if a.dtype == "f" else a for a in case.arrays()]
+    real = [x for x in inputs if isinstance(x, core.Variable)]
+    ones = np.ones(case.ours(F, *inputs).shape, "f")
+
+    def both() -> list[Any]:
+        for x in real:
+            x.cleargrad()
+        y = case.ours(F, *inputs)
+        y.grad = ones
+        y.backward()
+        return [y.array, *[x.grad for x in real]]
+
+    def forward() -> None:
+        with core.no_backprop_mode():
+            case.ours(F, *inputs)
+
+    return both, forward
+
+
+def torchs(case: Case) -> tuple[Callable[[], list[Any]], Callable[[], Any]]:
+    """The same of PyTorch."""
+    import torch
+
+    given = [torch.tensor(a) for a in case.arrays()]
+    inputs = [x.requires_grad_() if x.is_floating_point() else x.long() for x in given]
+    real = [x for x in inputs if x.is_floating_point()]
+    ones = torch.ones(case.theirs(torch, *inputs).shape)
+
+    def both() -> list[Any]:
+        for x in real:
+            x.grad = None
+        y = case.theirs(torch, *inputs)
+        y.backward(ones)
+        return [y.detach().numpy(), *[x.grad.numpy() for x in real]]
+
+    def forward() -> None:
+        with torch.no_grad():
+            case.theirs(torch, *inputs)
+
+    return both, forward
+
+
+def least(runs: list[Callable[[], Any]], seconds: float) -> list[float]:
+    """The least processor time of each, of rounds that take so long in all, but three at least."""
+    times: list[list[float]] = [[] for _ in runs]
+    spent = 0.0
+    while spent < seconds or len(times[0]) < 3:
+        for run, taken in zip(runs, times, strict=True):
+            began = process_time()
+            run()
+            taken.append(process_time() - began)
+            spent += taken[-1]
+    return [min(taken) for taken in times]
