@@ -205,6 +205,26 @@ def test_processes_that_compile_at_once_leave_the_code_of_each(
         assert run(text, NUMBA_CACHE_DIR=str(folders[1])) == "2048.0 True"
 
 
+LOOPS = """
+import core, core.functions as F, numpy as np
+
+x = np.linspace(-1, 1, 400_000, dtype="f")
+core.config.num_threads = 3
+F.relu(x), core.trace(lambda x: F.exp(x) + F.tanh(x), x).fused()(x)
+formulas = [lambda x: F.exp(x) * x + 1, lambda x: F.tanh(x) - x * x]
+right = [np.exp(x) * x + 1, np.tanh(x) - x * x]
+programs = {{i: core.trace(formulas[i], x).fused() for i in {which}}}
+print([bool(np.allclose(programs[i](x).array, right[i], atol=1e-5)) for i in {which}])
+"""
+
+
+def test_loops_that_two_processes_have_compiled_are_two_to_a_third(tmp_path: Path) -> None:
+    """Each is compiled as the first one of a process, and found beside the other before a call."""
+    for which in ([], [0], [1], [0, 1], [1, 0]):
+        found = run(LOOPS.format(which=which), NUMBA_CACHE_DIR=str(tmp_path))
+        assert found == str([True] * len(which))
+
+
 def test_machine_code_of_other_versions_goes_after_a_month(tmp_path: Path) -> None:
     old, young = tmp_path / "plugrad" / "loops-old", tmp_path / "plugrad" / "loops-young"
     for folder in (old, young):

@@ -336,10 +336,12 @@ def loop_of(plan: Plan) -> Compiled:
     fused.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     fused.overlapping = _overlapping(plan)  # type: ignore[attr-defined]
     listed = ", ".join(names)
-    text = f'"""{plan}"""\n\n\ndef fused({listed}):\n    body({listed})\n'
+    # Loops of one name, kept by two processes, would be one to a third that finds both on disk.
+    name = f"fused_{hashlib.sha256(f'{plan}({listed})'.encode()).hexdigest()[:16]}"
+    text = f'"""{plan}"""\n\n\ndef {name}({listed}):\n    body({listed})\n'
     scope: dict[str, Any] = {"body": emitted(fused)}
-    exec(compile(text, _name(text), "exec"), scope)
-    function: FunctionType = scope["fused"]
+    exec(compile(text, f"<{name}.py>", "exec"), scope)
+    function: FunctionType = scope[name]
     function.__module__ = __name__
     layouts = [Layout(1, False, _NAMES.get(d, d)) for d, _ in plan.inputs]
     layouts += [Layout(1, True, _NAMES.get(d, d)) for d in written]
@@ -352,8 +354,3 @@ def loop_of(plan: Plan) -> Compiled:
 
 
 _NAMES = {"bool": "boolean"}
-
-
-def _name(text: str) -> str:
-    """What stands for the file of a text, by which its machine code is found again."""
-    return f"<fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py>"

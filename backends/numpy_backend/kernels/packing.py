@@ -38,12 +38,14 @@ def packer(function: Any, loop: Any, folder: Path | None) -> Any:
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     listed = ", ".join(names)
     scope: dict[str, Any] = {"pack": _intrinsic(found, names, symbol)}
-    exec(f"def packing({listed}, count, address):\n    pack(address, count, ({listed},))\n", scope)
-    written = scope["packing"].__code__
+    # A name of its own, as loops have: machine code of one name is looked up as if it were one.
+    name = f"{function.__name__}_packing"
+    exec(f"def {name}({listed}, count, address):\n    pack(address, count, ({listed},))\n", scope)
+    written = scope[name].__code__
     code = written.replace(
         co_filename=function.__code__.co_filename, co_firstlineno=function.__code__.co_firstlineno
     )
-    named = FunctionType(code, scope, f"{function.__name__}_packing")
+    named = FunctionType(code, scope, name)
     named.__module__ = function.__module__
     whole = numba.types.intp
     signature = numba.types.void(*found.signature.args, whole, whole)
