@@ -171,7 +171,11 @@ class TracedArray(Operators):
         part = shaped(self._tape, Call("operator", "getitem"), (self.value, at), {})
         shape = getattr(value, "shape", ())
         room = (1,) * (len(shape) - len(part.shape)) + tuple(part.shape)
-        if any([n not in (1, m) for n, m in zip(shape[::-1], room[::-1], strict=False)]):
+        parts = index if isinstance(index, tuple) else (index,)
+        # NumPy puts a number alone where every axis has one.
+        lone = bool(shape) and not part.shape and all([type(i) is int for i in parts])
+        misfit = [n not in (1, m) for n, m in zip(shape[::-1], room[::-1], strict=False)]
+        if lone or any(misfit):
             raise ValueError(
                 f"could not broadcast input array from shape {tuple(value.shape)} into shape "
                 f"{part.shape}"
