@@ -26,8 +26,10 @@ def squared_norm(array: Any) -> Any:
 
 def wide_squared_norm(array: Any) -> Any:
     """The same in the widest real dtype, which holds the squares of all that others hold."""
-    wide = _wide(backend.of(array), array)
-    return inner(wide, wide)
+    home = backend.of(array)
+    with home.beside(array):
+        wide = _wide(home, array)
+        return inner(wide, wide)
 
 
 def inner(array: Any, other: Any) -> Any:
