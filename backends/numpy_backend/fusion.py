@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel, sequences
-from backends.numpy_backend.kernels.compiler import ROWS
+from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.fused_loops import loop_of, overwrites
 from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
 from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
@@ -61,7 +61,7 @@ class _Call(Planned):
         self._kept_dtypes = [np.dtype(self.plan.dtype(v)) for v in self.plan.kept()]
         serial = group.rows == 1 and max(self.plan.stages()) > 0
         # Sums over rows are taken row to row, of so many at most.
-        self._longest = ROWS if self._sums_rows() else group.rows
+        self._longest = compiler.ROWS if self._sums_rows() else group.rows
         small = group.rows * group.columns < 2 * LEAST
         self.in_one_part = serial or (small and group.rows <= self._longest)
         self.loop = loop_of(self.plan)

@@ -376,6 +376,7 @@ BEHAVIOUR = {
         ("up_epoch_to_opt", "The updater counts the optimizer's epochs, as in later versions."),
         ("up_ser tr_ser_keys", "Files name the rules."),
         ("upd_base*", "What lacks a method is told when it is made."),
+        ("tr_ext_late_extend", "An extension that is added during a run is refused."),
         ("x_print* x_progress*", "Tables have lines; bars are for terminals."),
         ("x_snapshot_prio", "A snapshot of the trainer is taken after those of objects."),
         ("x_dump_graph*", "The graph is written for Mermaid as well."),

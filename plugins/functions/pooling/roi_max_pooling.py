@@ -95,7 +95,8 @@ class ROIPooling2D(_RegionMax):
     def compute(self, xp, x, rois):
         return self.maxima(xp, x, rois)
 
-    def edges(self, xp, x, rois):
+    def edges(self, xp: Any, x: AnyArray, rois: AnyArray) -> tuple[Any, Any, Any]:
+        """Of which images the regions are, and the edges of their rows and columns of bins."""
         images = xp.astype(rois[:, 0], xp.int64)
         refuse_outside("ROIPooling2D", self.backend, "rois[:, 0]", images, x.shape[0], IMAGES)
         left, top, right, bottom = [whole(xp, rois[:, i], self.spatial_scale) for i in range(1, 5)]
@@ -124,7 +125,10 @@ class ROIMaxPooling2D(_RegionMax):
     def compute(self, xp, x, rois, roi_indices):
         return self.maxima(xp, x, rois, roi_indices)
 
-    def edges(self, xp, x, rois, roi_indices):
+    def edges(
+        self, xp: Any, x: AnyArray, rois: AnyArray, roi_indices: AnyArray
+    ) -> tuple[Any, Any, Any]:
+        """Of which images the regions are, and the edges of their rows and columns of bins."""
         where, n = "ROIMaxPooling2D", x.shape[0]
         refuse_outside(where, self.backend, "roi_indices", roi_indices, n, IMAGES)
         top, left, bottom, right = [whole(xp, rois[:, i], self.spatial_scale) for i in range(4)]
