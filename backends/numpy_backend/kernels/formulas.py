@@ -25,7 +25,7 @@ def _named(kernel: str, *operations: str) -> dict[str, str]:
     return dict.fromkeys([f"{_FUNCTIONS}.{operation}" for operation in operations], kernel)
 
 
-_ELEMENTWISE = (
+_AS_LARGE = (  # whose result is as large as the first input
     "activation.prelu:PReLU",
     "activation.rrelu:RReLU",
     "loss.absolute_error:AbsoluteError",
@@ -48,7 +48,7 @@ _ELEMENTWISE = (
     "normalization.l2_normalization:NormalizeL2",
     "normalization.rms_normalization:RMSNormalization",
 )
-_REDUCING = (
+_OF_FEW = (  # whose result may have a few elements
     "evaluation.r2_score:R2Score",
     "loss.contrastive:Contrastive",
     "loss.hinge:Hinge",
@@ -77,9 +77,9 @@ _BACKWARD_ONLY = (
     "normalization.fixed_batch_normalization:FixedBatchNormalization",
 )
 
-COMPUTE = _named(f"{_HERE}:compute", *_ELEMENTWISE, *_REDUCING, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
-GRADIENT = _named(f"{_HERE}:gradient", *_ELEMENTWISE, *_BACKWARD_ONLY) | _named(
-    f"{_HERE}:gradient_of_first", *_REDUCING, *_SEVERAL_OUTPUTS
+COMPUTE = _named(f"{_HERE}:compute", *_AS_LARGE, *_OF_FEW, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
+GRADIENT = _named(f"{_HERE}:gradient", *_AS_LARGE, *_BACKWARD_ONLY) | _named(
+    f"{_HERE}:gradient_of_first", *_OF_FEW, *_SEVERAL_OUTPUTS
 )
 
 
@@ -101,7 +101,7 @@ def gradient(f: Any, g: Any, needs_grad: int) -> Any:
 
 
 def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
-    """The same where the result may have few elements, or is more than one."""
+    """The same by the size of the first input, where results are small, or several."""
     few = prod(f._sources[0].spec.shape) < gradient.least  # type: ignore[attr-defined]
     return NotImplemented if few else gradient(f, g, needs_grad)
 
