@@ -18,6 +18,7 @@ from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.safetensors_file import TensorEntries
 from plugins.serializers.torch_file import tensors_of
 from plugins.serializers.torch_names import Part, Unit, units_of
+from plugins.serializers.torch_norms import put_together
 
 Mapped: TypeAlias = Mapping[str, str | None] | Callable[[str], str | None] | None
 
@@ -58,8 +59,9 @@ def load_torch(
     tensors are matched by path; otherwise in the order of their definition, where all shapes fit
     (in a safetensors file, which has none, in that of their names and numbers, where these and the
     shapes tell modules apart). `weight`
-    and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, and what
-    PyTorch keeps in one tensor is taken apart.
+    and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, what
+    PyTorch keeps in one tensor is taken apart, and weight normalization is applied. Biases of links
+    that always have some, as recurrent layers, are 0 where the module had none.
 
     Args:
         file: A path, or a file open for reading bytes.
@@ -88,7 +90,7 @@ def load_torch(
     """
     check_serializable("load_torch", model)
     tensors, label, ordered = _read(file)
-    tensors, called = _renamed(tensors, mapping)
+    tensors, called = _renamed(put_together(tensors), mapping)
     matches, found = _Matching(model, tensors, label, called, ordered).done()
     if not dry_run:
         load_entries("load_torch", model, EntriesDeserializer(found))
@@ -178,6 +180,8 @@ class _Matching:
                 made = None if names is None else self._converted(unit, part, names)
                 if names is None and self._spare(unit, part):
                     continue
+                if self._left_out(part, prefix):
+                    names, made = (), self._zeros(unit, part)
                 if names is None or made is None:
                     problems += self._problem(unit, part, prefix, names)
                     continue
@@ -186,9 +190,9 @@ class _Matching:
                 found.update(zip(entries, made, strict=True))
                 shapes = ", ".join([str(self._tensors[name].shape) for name in names])
                 called = tuple([self._called[name] for name in names])
-                matches.append(Row(entries, called, shapes, part.how))
+                matches.append(Row(entries, called, shapes, part.how if names else "0"))
         for unit in self._units[len(prefixes) :]:
-            problems.append(f"{unit.path or 'the model'}: no tensors of its shapes come next")
+            problems += self._unmatched(unit)
         rest = [n for n in self._tensors if n not in used and not n.endswith("num_batches_tracked")]
         if rest:
             problems.append(f"left over: {', '.join(rest[:8])}{', ...' * (len(rest) > 8)}")
@@ -236,6 +240,26 @@ class _Matching:
         entries = [_joined(unit.path, name) for name in part.entries]
         return part.entries == ("N",) or all([name in self._tied for name in entries])
 
+    def _left_out(self, part: Part, prefix: str | None) -> bool:
+        """Whether the module was made without what the part stands for."""
+        return part.optional and not any([self._given(each, prefix) for each in part.tensors])
+
+    def _zeros(self, unit: Unit, part: Part) -> list[Array] | None:
+        """Arrays of 0 for the entries of a part; None where their sizes are not known yet."""
+        known = [self._entries[_joined(unit.path, name)] for name in part.entries]
+        return None if any(map(is_none, known)) else [np.zeros_like(array) for array in known]
+
+    def _unmatched(self, unit: Unit) -> Iterator[str]:
+        """What is said of a link for which there is no module: what its own path lacks, if any."""
+        prefix = unit.path.replace("/", ".")
+        names = [self._names(part, prefix) for part in unit.parts]
+        if not any(names):
+            yield f"{unit.path or 'the model'}: no tensors of its shapes come next"
+            return
+        for part, found in zip(unit.parts, names, strict=True):
+            if found is None or self._converted(unit, part, found) is None:
+                yield from self._problem(unit, part, prefix, found)
+
     def _problem(
         self, unit: Unit, part: Part, prefix: str | None, names: tuple[str, ...] | None
     ) -> Iterator[str]:
@@ -249,13 +273,14 @@ class _Matching:
 
     def _names(self, part: Part, prefix: str | None) -> tuple[str, ...] | None:
         """What the tensors of a part are called; None where one is missing."""
-        found = []
-        for each in part.tensors:
-            names = [n for n in [_dotted(prefix, t) for t in each] if n in self._tensors]
-            if not names or prefix is None:
-                return None
-            found.append(names[0])
-        return tuple(found)
+        found = [self._given(each, prefix) for each in part.tensors]
+        names = [name for name in found if name is not None]
+        return tuple(names) if len(names) == len(found) else None
+
+    def _given(self, names: tuple[str, ...], prefix: str | None) -> str | None:
+        """Under which of its names a tensor is there, if it is."""
+        there = [n for n in [_dotted(prefix, name) for name in names] if n in self._tensors]
+        return there[0] if there and prefix is not None else None
 
     def _converted(self, unit: Unit, part: Part, names: tuple[str, ...]) -> list[Array] | None:
         """The arrays of a part; None where they do not fit."""
@@ -274,6 +299,7 @@ class _Matching:
         prefixes = [unit.path.replace("/", ".") for unit in self._units]
         for unit, prefix in zip(self._units, prefixes, strict=True):
             needed = [part for part in unit.parts if not self._spare(unit, part)]
+            needed = [part for part in needed if not self._left_out(part, prefix)]
             if any([self._names(part, prefix) is None for part in needed]):
                 return None
         return [*prefixes]
@@ -307,7 +333,7 @@ class _Matching:
         places = []
         for part in unit.parts:
             names = self._names(part, prefix)
-            if names is None and self._spare(unit, part):
+            if names is None and (self._spare(unit, part) or self._left_out(part, prefix)):
                 continue
             if names is None or self._converted(unit, part, names) is None:
                 return []

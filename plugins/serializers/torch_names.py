@@ -33,7 +33,8 @@ NORMS = ("LayerNormalization", "RMSNormalization")
 class Part(NamedTuple):
     """Entries of a link, what each tensor may be called, and what is done to them, in words.
 
-    `convert` makes arrays of tensors, `back` tensors of arrays.
+    `convert` makes arrays of tensors, `back` tensors of arrays. What is `optional` stands for terms
+    that a module may have been made without, and links always have: 0 where there are no tensors.
     """
 
     entries: tuple[str, ...]
@@ -41,6 +42,7 @@ class Part(NamedTuple):
     convert: Callable[..., list[Array]]
     back: Callable[..., list[Array]]
     how: str = ""
+    optional: bool = False
 
 
 class Unit(NamedTuple):
@@ -91,28 +93,36 @@ def _same(entry: str, tensor: str) -> Part:
     return Part((entry,), ((tensor,),), lambda x: [x], lambda x: [x])
 
 
-def _together(entries: tuple[str, ...], tensor: str, how: str) -> Part:
+def _together(
+    entries: tuple[str, ...], names: tuple[str, ...], how: str, optional: bool = False
+) -> Part:
     """Entries that are one tensor there, one after the other."""
     return Part(
         entries,
-        ((tensor,),),
+        (names,),
         lambda x: np.split(x, len(entries)),
         lambda *parts: [np.concatenate(parts)],
         how,
+        optional,
     )
 
 
 def _layers(gates: int) -> Callable[[Any], Iterator[Part]]:
-    """Layers over whole sequences, whose gates stand one after the other there."""
+    """Layers over whole sequences, whose gates stand one after the other there.
+
+    One layer of one direction may be a cell there, whose tensors have no end.
+    """
 
     def rule(link: Any) -> Iterator[Part]:
         directions = 2 if link.use_bi_direction else 1
         for i in range(len(link)):
             behind = f"_l{i // directions}{'_reverse' if i % directions else ''}"
+            ends = (behind, "") if len(link) == 1 else (behind,)
             for letter, what in (("w", "weight"), ("b", "bias")):
                 for first, side in ((0, "ih"), (gates, "hh")):
                     entries = tuple([f"{i}/{letter}{first + k}" for k in range(gates)])
-                    yield _together(entries, f"{what}_{side}{behind}", f"{gates} gates apart")
+                    names = tuple([f"{what}_{side}{end}" for end in ends])
+                    yield _together(entries, names, f"{gates} gates apart", letter == "b")
 
     return rule
 
@@ -146,6 +156,7 @@ def _lstm(*ends: str) -> Callable[[Any], Iterator[Part]]:
             lambda x, y: [_interleaved(x + y)],
             lambda x: [_apart(x), np.zeros_like(x)],
             f"summed, {how}",
+            optional=True,
         )
 
     return rule
@@ -156,14 +167,14 @@ def _attention(link: Any) -> Iterator[Part]:
     thirds = ("query", "key", "value")
     if len({getattr(link, name).in_size for name in thirds}) == 1:
         matrices = tuple([f"{name}/W" for name in thirds])
-        yield _together(matrices, "in_proj_weight", "3 matrices apart")
+        yield _together(matrices, ("in_proj_weight",), "3 matrices apart")
     else:
         for name in thirds:
             yield _same(f"{name}/W", f"{name[0]}_proj_weight")
     yield from _arrays_of("output", "out_proj", link.output)
     if link.output.b is not None:
         vectors = tuple([f"{name}/b" for name in thirds])
-        yield _together(vectors, "in_proj_bias", "3 vectors apart")
+        yield _together(vectors, ("in_proj_bias",), "3 vectors apart")
 
 
 def _arrays_of(here: str, there: str, link: Any) -> Iterator[Part]:
@@ -201,11 +212,27 @@ def _bilinear(link: Any) -> Iterator[Part]:
     yield Part(("W",), (("weight",),), lambda x: [np.moveaxis(x, 0, -1)], back, "outputs last")
     for name in ("V1", "V2", "b"):
         if getattr(link, name) is not None:
-            yield _same(name, NAMES.get(name, name))
+            yield _same(name, NAMES.get(name, name))._replace(optional=True)
+
+
+def _depthwise(link: Any) -> Iterator[Part]:
+    """A convolution of as many groups as channels there; the filters of a channel come together."""
+    m = link.channel_multiplier
+
+    def convert(x: Array) -> list[Array]:
+        return [np.moveaxis(x.reshape(-1, m, *x.shape[2:]), 1, 0)]
+
+    def back(x: Array) -> list[Array]:
+        return [np.moveaxis(x, 0, 1).reshape(-1, 1, *x.shape[2:])]
+
+    yield Part(("W",), (("weight",),), convert, back, "by channel")
+    if link.b is not None:
+        yield _same("b", "bias")
 
 
 RULES: dict[str, Callable[[Any], Iterator[Part]]] = {
     "Bilinear": _bilinear,
+    "DepthwiseConvolution2D": _depthwise,
     "LSTM": _lstm("_l0", ""),
     "StatelessLSTM": _lstm("", "_l0"),
     "MultiHeadAttention": _attention,

@@ -92,8 +92,13 @@ def _tensors(
             if len(given) < len(paths):  # what may be None
                 continue
             made = part.back(*given)
-            names = _named(unit, part, mapping) if before is None else before.pop(paths, ())
-            kept = {n: a for n, a in zip(names, made, strict=False) if n is not None}
+            names = _named(unit, part, mapping) if before is None else before.pop(paths, None)
+            if names == () and any([array.any() for array in made]):
+                raise CheckpointError(
+                    f"save_torch: the table has no tensor for {', '.join(paths)}, which is not 0 "
+                    "any more. Leave the table out, and make the module with a bias."
+                )
+            kept = {n: a for n, a in zip(names or (), made, strict=False) if n is not None}
             if not tensors.keys().isdisjoint(kept):
                 both = ", ".join(sorted(tensors.keys() & kept.keys()))
                 raise CheckpointError(

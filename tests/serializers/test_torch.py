@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import struct
+import warnings
 import zipfile
 
 import numpy as np
@@ -263,7 +264,7 @@ def compare(module, model, x, mapping=None, *, run=None):
     for parameter in model.params():
         parameter.array[...] *= 0.75
     file = io.BytesIO()
-    assert len(save_torch(file, model, table)) == len(table)
+    assert len(save_torch(file, model, table)) == len([row for row in table if row.tensors])
     file.seek(0)
     state = torch.load(file, weights_only=True)
     module.load_state_dict(state, strict=True)
@@ -358,21 +359,25 @@ def test_resnet():
 
 
 RECURRENT = {
-    "LSTM": (L.NStepLSTM, 2, False),
-    "LSTM, two ways": (L.NStepBiLSTM, 2, True),
-    "GRU": (L.NStepGRU, 2, False),
-    "GRU, two ways": (L.NStepBiGRU, 1, True),
-    "RNN": (L.NStepRNNTanh, 1, False),
+    "LSTM": (L.NStepLSTM, 2, {}),
+    "LSTM, two ways": (L.NStepBiLSTM, 2, {"bidirectional": True}),
+    "GRU": (L.NStepGRU, 2, {}),
+    "GRU, two ways": (L.NStepBiGRU, 1, {"bidirectional": True}),
+    "RNN": (L.NStepRNNTanh, 1, {}),
+    "LSTM, no bias": (L.NStepLSTM, 2, {"bias": False}),
+    "GRU, two ways, no bias": (L.NStepBiGRU, 1, {"bidirectional": True, "bias": False}),
 }
 
 
 @pytest.mark.parametrize("case", RECURRENT)
 def test_recurrent_layers(case):
     torch = pytest.importorskip("torch")
-    make, layers, both = RECURRENT[case]
+    make, layers, more = RECURRENT[case]
     kind = getattr(torch.nn, case.split(",")[0])
-    there = kind(3, 4, layers, bidirectional=both, batch_first=True)
+    there = kind(3, 4, layers, batch_first=True, **more)
     here = make(layers, 3, 4, 0.0)
+    for parameter in here.params():
+        parameter.array[...] += 1  # nothing of which is left
 
     def run(x):
         states = (None, None) if "LSTM" in case else (None,)
@@ -381,9 +386,25 @@ def test_recurrent_layers(case):
     compare(there, here, RNG.normal(size=(2, 5, 3)).astype("f"), run=run)
 
 
-def test_steps_of_an_lstm():
+@pytest.mark.parametrize("case", ["LSTM", "GRU", "RNN", "LSTM, no bias"])
+def test_cells(case):
+    """A cell is a layer over sequences of one element."""
     torch = pytest.importorskip("torch")
-    there, here = torch.nn.LSTM(3, 4, batch_first=True), L.LSTM(3, 4)
+    name = case.split(",")[0]
+    there = getattr(torch.nn, f"{name}Cell")(3, 4, bias="no" not in case)
+    here = RECURRENT[name][0](1, 3, 4, 0.0)
+
+    def run(x):
+        states = (None, None) if name == "LSTM" else (None,)
+        return here(*states, [row[None] for row in x])[0][0]
+
+    compare(there, here, RNG.normal(size=(2, 3)).astype("f"), run=run)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_steps_of_an_lstm(bias):
+    torch = pytest.importorskip("torch")
+    there, here = torch.nn.LSTM(3, 4, bias=bias, batch_first=True), L.LSTM(3, 4)
 
     def run(x):
         here.reset_state()
@@ -409,11 +430,13 @@ def test_other_layers():
     nn = torch.nn
     there = nn.Sequential(
         *[nn.ConvTranspose2d(4, 6, 3, 2, padding=1, groups=2), nn.GroupNorm(2, 6)],
-        *[nn.Conv2d(6, 6, 3, groups=3), nn.Flatten(2), nn.LayerNorm(9)],
+        *[nn.Conv2d(6, 6, 3, groups=3), nn.Conv2d(6, 12, 1, groups=6), nn.Flatten(2)],
+        nn.LayerNorm(9),
     )
     here = core.Sequential(
         *[L.Deconvolution2D(4, 6, 3, 2, 1, groups=2), L.GroupNormalization(2, 6)],
-        *[L.Convolution2D(6, 6, 3, groups=3), lambda x: F.reshape(x, (2, 6, 9))],
+        *[L.Convolution2D(6, 6, 3, groups=3), L.DepthwiseConvolution2D(6, 2, 1)],
+        lambda x: F.reshape(x, (2, 12, 9)),
         L.LayerNormalization(9, eps=1e-5),
     )
     compare(disturb(there), here, RNG.normal(size=(2, 4, 3, 3)).astype("f"))
@@ -430,20 +453,53 @@ class Tied(core.Chain):
             self.out.W = self.embed.W
 
 
-def test_bilinear_layers_have_their_outputs_last():
+@pytest.mark.parametrize("bias", [True, False])
+def test_bilinear_layers_have_their_outputs_last(bias):
     torch = pytest.importorskip("torch")
-    module, link = torch.nn.Bilinear(3, 3, 3, bias=False), L.Bilinear(3, 3, 3, nobias=True)
-    file, back = io.BytesIO(), io.BytesIO()
-    torch.save(module.state_dict(), file)
-    file.seek(0)
-    load_torch(file, link)
-    x, y = np.random.default_rng(0).standard_normal((2, 5, 3)).astype("f")
+    there, here = torch.nn.Bilinear(3, 3, 3, bias=bias), L.Bilinear(3, 3, 3)
+    there.forward = lambda x, forward=there.forward: forward(x, x)
+    x = RNG.normal(size=(5, 3)).astype("f")
+    compare(there, here, x, run=lambda x: here(x, x))
+    assert not here.V1.array.any()
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_weight_normalization_is_applied(old):
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    names = nn.utils if old else nn.utils.parametrizations
+    layers = [nn.Conv1d(2, 4, 3), nn.ConvTranspose1d(4, 3, 2), nn.Flatten(), nn.Linear(15, 2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old one is on its way out
+        parts = [names.weight_norm(layers[i], dim=d) for i, d in ((0, 0), (1, 1), (3, None))]
+    there, here = nn.Sequential(*layers), core.Sequential(
+        L.Convolution1D(2, 4, 3), L.Deconvolution1D(4, 3, 2), L.Linear(15, 2)
+    )  # fmt: skip
     with torch.no_grad():
-        expected = module(torch.from_numpy(x), torch.from_numpy(y)).numpy()
-    np.testing.assert_allclose(link(x, y).array, expected, atol=1e-5)
-    save_torch(back, link)
-    back.seek(0)
-    assert torch.equal(torch.load(back)["weight"], module.weight)
+        for part in parts:
+            lengths = [p for n, p in part.named_parameters() if n[-1] in "g0"]
+            lengths[0].mul_(1.5)
+    load_torch(saved(there), here)
+    alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
+
+
+def test_what_is_left_out_stays_0_in_the_table():
+    torch = pytest.importorskip("torch")
+    link = L.NStepGRU(1, 2, 3, 0.0)
+    table = load_torch(saved(torch.nn.GRU(2, 3, bias=False)), link)
+    link[0].b2.array[1] = 1
+    with pytest.raises(CheckpointError, match="no tensor for 0/b0, 0/b1, 0/b2, which is not 0"):
+        save_torch(io.BytesIO(), link, table)
+    assert "bias_ih_l0" in str(save_torch(io.BytesIO(), link))
+
+
+def test_a_layer_of_which_a_tensor_is_missing_is_told():
+    for model, file in [
+        (core.Sequential(L.Linear(2, 3)), {"0__weight": np.ones((3, 2))}),
+        (L.Linear(2, 3), {"weight": np.ones((3, 2))}),
+    ]:
+        with pytest.raises(CheckpointError, match=r"b: there is no (0\.)?bias"):
+            load_torch(weights(**file), model)
 
 
 def test_tensors_that_are_seen_conjugate_or_negative():
