@@ -23,13 +23,15 @@ _being_written: set[str] = set()  # names of temporaries, by all threads of this
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], synced: bool = True) -> Iterator[Path]:
     """Yield the path of a temporary file that takes the place of `path` when the block ends well.
 
     The temporary lies in the same directory; it and the directory are synced with the disk: a
     process killed or a machine stopped at any moment leaves the old file or the new one, complete.
     When the block raises, the temporary is removed and `path` stays as it was. A file that is
     replaced hands on its permissions; one that this user may not write to is refused.
+    What is written often, and can be made anew, need not be `synced`, which takes milliseconds: it
+    may then be lost where the machine stops, not where the process is killed.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "answer"
@@ -48,7 +50,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with suppress(FileNotFoundError):  # a new file has the usual ones
             shutil.copymode(target, temporary)
-        _sync(temporary)
+        if synced:
+            sync(temporary)
         os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
@@ -58,7 +61,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     finally:
         _being_written.discard(temporary.name)
-    _sync(target.parent)
+    if synced:
+        sync(target.parent)
 
 
 def write_all(who: str, file: Any, data: bytes) -> None:
@@ -105,7 +109,8 @@ def _check_target(target: Path) -> None:
         raise _explained(PermissionError(errno.EACCES, ""), target)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until the disk has what a file or a directory holds."""
     if os.name == "nt" and path.is_dir():
         return  # Windows has no handle on a directory; its renames are journalled
     handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)

@@ -38,6 +38,28 @@ def test_a_log_of_json_lines_has_a_line_for_a_record(tmp_path):
         extensions.LogReport(format="jsonlines")
 
 
+@pytest.mark.parametrize("name", ["log", "log.jsonl"])
+def test_a_record_of_a_log_is_made_text_once(tmp_path, monkeypatch, name):
+    """Of thousands of records each step would take longer than the one before."""
+    made, dumps = [], json.dumps
+    monkeypatch.setattr(json, "dumps", lambda o, **how: made.append(o) or dumps(o, **how))
+    log = extensions.LogReport(trigger=(1, "iteration"), filename=name)
+    run(tmp_path, log)
+    assert [*map(id, made)] == [*map(id, log.log)] and len(made) == 10
+    text = (tmp_path / name).read_text()
+    whole = dumps(log.log, indent=4) + "\n"
+    assert text == (whole if name == "log" else "".join([dumps(r) + "\n" for r in log.log]))
+
+
+def test_a_log_waits_for_the_disk_at_the_end_alone(tmp_path, monkeypatch):
+    """A small step takes less than the disk does: nothing but the end has to wait for it."""
+    synced, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle)) or sync(handle))
+    run(tmp_path, extensions.LogReport(trigger=(1, "iteration")))
+    (whole,) = synced
+    assert os.path.samestat(whole, (tmp_path / "log").stat())
+
+
 def test_reports_make_the_folders_that_their_names_ask_for(tmp_path):
     run(
         tmp_path,

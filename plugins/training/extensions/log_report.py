@@ -12,7 +12,7 @@ from core.errors import nearest, place
 from core.errors.removed import removed
 from core.errors.scalars import python_number
 from core.errors.set_by_init import set_by_init
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension, TriggerSpec
 from core.training.reporter import DictSummary
 from plugins.training.extensions.observed import Observed
@@ -85,6 +85,7 @@ class LogReport(Extension):
         )
         self._file = ReportFile("LogReport")
         self._log = []
+        self._written: list[str] = []  # the records as they stand in the file
         self._diverged = False
         self._begins_at: int | None = None  # until the first call
 
@@ -182,9 +183,13 @@ class LogReport(Extension):
         self._diverged = bool(bad)
 
     def _text(self) -> str:
+        """The whole file. What is new is made text, for there may be thousands of records."""
+        for record in self._log[len(self._written) :]:
+            text = json.dumps(record, indent=None if self._lines else 4)
+            self._written.append(text.replace("\n", "\n    "))
         if self._lines:
-            return "".join(json.dumps(record) + "\n" for record in self._log)
-        return json.dumps(self._log, indent=4) + "\n"
+            return "\n".join(self._written) + "\n"
+        return "[\n    " + ",\n    ".join(self._written) + "\n]\n"
 
     def finalize(self) -> None:
         """See that the file holds all records."""
@@ -194,6 +199,8 @@ class LogReport(Extension):
         """Save or load the records, and what was observed since the last one."""
         self._observed.serialize(serializer)
         self._log = json.loads(serializer("log", json.dumps(self._log)))
+        if isinstance(serializer, Deserializer):
+            self._written = []
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

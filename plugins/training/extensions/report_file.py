@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from core.errors import place
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, sync
 from plugins.training.extensions.snapshot_files import found
 
 
@@ -17,11 +18,13 @@ class ReportFile:
 
     A failure is a warning, and leaves the file as it was; the next attempt writes everything
     anyway. Only what still cannot be written at the end is an error. `who` writes.
+    Files wait for the disk at the end alone: each time would take longer than small steps do.
     """
 
     def __init__(self, who: str) -> None:
         self._who = who
         self._left: dict[Path, Callable[[Path], Any]] = {}
+        self._unsynced: set[Path] = set()
 
     def write(self, path: str | os.PathLike[str], write: Callable[[Path], Any]) -> None:
         """Let `write(temporary)` make the new file; it must not change what it writes later."""
@@ -39,9 +42,10 @@ class ReportFile:
 
     def _replace(self, path: Path, write: Callable[[Path], Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        with replacing(path, synced=False) as temporary:
             write(temporary)
         self._left.pop(path, None)
+        self._unsynced.add(path)
 
     @staticmethod
     def standing(out: str | os.PathLike[str], filename: str | None) -> Iterator[tuple[Path, None]]:
@@ -62,3 +66,6 @@ class ReportFile:
             except OSError as error:
                 error.add_note(f"{self._who}: {path} lacks what was to be written since then.")
                 raise
+        while self._unsynced:
+            with suppress(FileNotFoundError):  # somebody has taken it away
+                sync(self._unsynced.pop())
