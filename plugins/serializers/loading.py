@@ -171,18 +171,18 @@ def _fill(name: str, value: Any, stored: Array) -> Any:
     if not _is_array(value):
         return _converted(value, stored)
     owner = backend.of(value)
-    _check_held(name, stored, owner.dtype_name(value.dtype))
-    device = owner.device_of(value)
-    stored = owner.asarray(stored, dtype=owner.dtype_name(value.dtype), device=device)
+    wanted = _dtype_of(value)
+    _check_held(name, stored, wanted)
+    stored = owner.asarray(stored, dtype=wanted, device=owner.device_of(value))
     return owner.copyto(value, stored)
 
 
-def _check_held(name: str, stored: Array, wanted: str) -> None:
+def _check_held(name: str, stored: Array, wanted: Any) -> None:
     """Refuse integers that fewer bits, or those without a sign, would make others of."""
     if not stored.size or stored.dtype.kind not in "iu" or np.can_cast(stored.dtype, wanted):
         return
     ends = stored.min(), stored.max()
-    if "int" in wanted and any([int(end.astype(wanted)) != int(end) for end in ends]):
+    if "int" in str(wanted) and any([int(end.astype(wanted)) != int(end) for end in ends]):
         raise CheckpointError(
             f"load: {name!r}: expected integers that {wanted} can hold, the file has some from "
             f"{ends[0]} to {ends[1]}. Load them into an array of {stored.dtype}."
@@ -209,10 +209,16 @@ def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
         return "" if is_text == takes_text else f"expected {value!r:.40} or similar, not {dtype}"
     if tuple(value.shape) != shape:
         return f"shape {tuple(value.shape)} expected, the file has {shape}"
-    wanted = backend.of(value).dtype_name(value.dtype)
-    if not np.can_cast(dtype, wanted, "same_kind"):
+    wanted = _dtype_of(value)
+    if not np.can_cast(dtype, wanted, "safe" if dtype.kind in "US" else "same_kind"):
         return f"dtype {wanted} expected, the file has {dtype}"
     return ""
+
+
+def _dtype_of(array: Any) -> Any:
+    """The dtype as NumPy takes it, which has no name for text of some length."""
+    name = backend.of(array).dtype_name(array.dtype)
+    return array.dtype if isinstance(array, np.ndarray) else name
 
 
 # -- all or nothing ---------------------------------------------------------------------------

@@ -43,6 +43,20 @@ def test_text_is_saved_as_it_is_or_refused(kind, path, value):
         assert loaded.values["t"] == value
 
 
+@pytest.mark.parametrize("room", ["U2", "U5"])
+def test_text_in_an_array_is_loaded_as_it_is_or_refused(kind, path, room):
+    names = np.array(["cat", "horse"])
+    loaded = Bag(n=np.zeros(2, room))
+    try:
+        kind.save(path, Bag(n=names))
+        kind.load(path, loaded)
+    except CheckpointError as error:
+        assert "Use save_npz" in str(error) or (room == "U2" and "dtype <U2 expected" in str(error))
+        assert loaded.values["n"].tolist() == ["", ""]
+    else:
+        assert loaded.values["n"].tolist() == names.tolist()
+
+
 def test_what_makes_no_array_is_refused(kind, path):
     with pytest.raises(CheckpointError, match=r"that make an array, got \[\[1\], \[2, 3\]\]"):
         kind.save(path, Bag(a=[[1], [2, 3]]))
