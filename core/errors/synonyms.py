@@ -171,6 +171,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "RNN": "NStepRNNTanh",
         "Sequential": "core.Sequential",
         "SmoothL1Loss": "core.functions.huber_loss",
+        "TransformerDecoderLayer": "TransformerBlock",
         "TransformerEncoderLayer": "TransformerBlock",
         "Upsample": "core.functions.resize_images",
         "VGG16": "VGG16Layers",

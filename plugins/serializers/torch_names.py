@@ -184,18 +184,23 @@ def _arrays_of(here: str, there: str, link: Any) -> Iterator[Part]:
 
 
 def _block(link: Any) -> Iterator[Part]:
-    """TransformerBlock, as TransformerEncoderLayer(norm_first=True)."""
-    norms = [("norm1", link.norm1), ("norm2", link.norm2)]
-    if any([type(norm).__name__ not in NORMS for _, norm in norms]):
+    """TransformerBlock, as TransformerEncoderLayer or, with a memory, TransformerDecoderLayer."""
+    attentions = [("self_attn", "attention")]
+    norms = ["norm1", "norm2"]
+    if link.memory_attention is not None:
+        attentions.append(("multihead_attn", "memory_attention"))
+        norms.insert(1, "norm_memory")
+    if any([type(getattr(link, name)).__name__ not in NORMS for name in norms]):
         return
-    for part in _attention(link.attention):
-        entries = tuple([f"attention/{name}" for name in part.entries])
-        tensors = tuple([tuple([f"self_attn.{t}" for t in each]) for each in part.tensors])
-        yield part._replace(entries=entries, tensors=tensors)
+    for there, here in attentions:
+        for part in _attention(getattr(link, here)):
+            entries = tuple([f"{here}/{name}" for name in part.entries])
+            tensors = tuple([tuple([f"{there}.{t}" for t in each]) for each in part.tensors])
+            yield part._replace(entries=entries, tensors=tensors)
     yield from _arrays_of("inner", "linear1", link.inner)
     yield from _arrays_of("outer", "linear2", link.outer)
-    for name, norm in norms:
-        yield from _arrays_of(name, name, norm)
+    for i, name in enumerate(norms):
+        yield from _arrays_of(name, f"norm{i + 1}", getattr(link, name))
 
 
 def _prelu(link: Any) -> Iterator[Part]:

@@ -52,6 +52,15 @@ def block(p, x, causal=False):
     return x + affine(p, hidden, "/outer")
 
 
+def decoder_block(p, x, mask, memory):
+    """Of the first transformers: sums are normalized, and a memory is attended to."""
+    seen = lambda n, i, m: mask[i, m]  # noqa: E731
+    x = normalized(p, x + attention(p, x, x, x, seen=seen, name="/attention"), "/norm1")
+    of_memory = attention(p, x, memory, memory, name="/memory_attention")
+    x = normalized(p, x + of_memory, "/norm_memory")
+    return normalized(p, x + affine(p, gelu(affine(p, x, "/inner")), "/outer"), "/norm2")
+
+
 LINKS = {
     "self-attention": (
         lambda: L.MultiHeadAttention(4, 2, initial_bias=0.5),
@@ -78,6 +87,11 @@ LINKS = {
         lambda: L.TransformerBlock(4, 2, 5, causal=True),
         (X,),
         lambda p, x: block(p, x, True),
+    ),
+    "a block of a decoder": (
+        lambda: L.TransformerBlock(4, 2, norm_first=False, memory_size=6),
+        (X, np.tri(3, dtype=bool), MEMORY),
+        decoder_block,
     ),
 }
 
@@ -177,6 +191,14 @@ def test_dropout_in_training_only():
 
 def test_a_block_with_other_parts():
     check_link(lambda: L.TransformerBlock(4, 1, 3, False, 0.0, F.tanh, L.RMSNormalization), (X,))
+
+
+def test_a_memory_is_expected_where_there_is_one_and_only_there():
+    x, memory = X.astype("f"), MEMORY.astype("f")
+    with pytest.raises(TypeError, match=r"no memory, got one. Make the block with memory_size"):
+        L.TransformerBlock(4, 2)(x, memory=memory)
+    with pytest.raises(TypeError, match=r"expected a memory \(n, m, memory_size\), got none"):
+        L.TransformerBlock(4, 2, memory_size=6)(x)
 
 
 def test_heads_that_do_not_divide_are_refused():

@@ -413,16 +413,29 @@ def test_steps_of_an_lstm(bias):
     compare(there, here, RNG.normal(size=(2, 5, 3)).astype("f"), run=run)
 
 
-def test_a_transformer():
+@pytest.mark.parametrize("first", [True, False])
+def test_a_transformer(first):
     nn = pytest.importorskip("torch").nn
     layer = nn.TransformerEncoderLayer(
-        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-5
+        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=first, layer_norm_eps=1e-5
     )
     there = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    here = core.Sequential(*[L.TransformerBlock(8, 2, 16) for _ in range(2)])
+    norm = lambda size: L.LayerNormalization(size, eps=1e-5)  # noqa: E731
+    kinds = {"normalization": norm, "norm_first": first}
+    here = core.Sequential(*[L.TransformerBlock(8, 2, 16, **kinds) for _ in range(2)])
     x = RNG.normal(size=(3, 5, 8)).astype("f")
     compare(disturb(there), here, x)  # in order
     compare(disturb(there), here, x, {"layers": ""})
+
+
+def test_a_decoder():
+    torch = pytest.importorskip("torch")
+    there = torch.nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)
+    here = L.TransformerBlock(8, 2, 16, activate=F.relu, norm_first=False, memory_size=8)
+    memory = RNG.normal(size=(3, 4, 8)).astype("f")
+    there.forward = lambda x, own=there.forward: own(x, torch.from_numpy(memory))
+    x = RNG.normal(size=(3, 5, 8)).astype("f")
+    compare(disturb(there), here, x, run=lambda x: here(x, memory=memory))
 
 
 def test_other_layers():
@@ -430,16 +443,20 @@ def test_other_layers():
     nn = torch.nn
     there = nn.Sequential(
         *[nn.ConvTranspose2d(4, 6, 3, 2, padding=1, groups=2), nn.GroupNorm(2, 6)],
-        *[nn.Conv2d(6, 6, 3, groups=3), nn.Conv2d(6, 12, 1, groups=6), nn.Flatten(2)],
-        nn.LayerNorm(9),
+        *[nn.Conv2d(6, 6, 3, groups=3), nn.Flatten(2), nn.LayerNorm(9)],
     )
     here = core.Sequential(
         *[L.Deconvolution2D(4, 6, 3, 2, 1, groups=2), L.GroupNormalization(2, 6)],
-        *[L.Convolution2D(6, 6, 3, groups=3), L.DepthwiseConvolution2D(6, 2, 1)],
-        lambda x: F.reshape(x, (2, 12, 9)),
+        *[L.Convolution2D(6, 6, 3, groups=3), lambda x: F.reshape(x, (2, 6, 9))],
         L.LayerNormalization(9, eps=1e-5),
     )
     compare(disturb(there), here, RNG.normal(size=(2, 4, 3, 3)).astype("f"))
+
+
+def test_filters_of_each_channel():
+    nn = pytest.importorskip("torch").nn
+    there, here = nn.Conv2d(3, 6, 2, groups=3), L.DepthwiseConvolution2D(3, 2, 2)
+    compare(there, here, np.random.default_rng(0).normal(size=(2, 3, 4, 4)).astype("f"))
 
 
 # ---------------------------------------------------------------------- and back

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from core import Chain, Variable, as_variable
@@ -21,6 +22,11 @@ class TransformerBlock(Chain):
         u &= x + \mathrm{attention}(\mathrm{norm}_1(x)) \\
         y &= u + W_2\, a(W_1\, \mathrm{norm}_2(u) + b_1) + b_2
 
+    With a `memory_size` it is a layer of a decoder: between the two there is an attention to a
+    memory, as the results of an encoder, which is normalized and added likewise. With
+    `norm_first=False` sums are normalized in place of inputs, as in the first transformers:
+    :math:`u = \mathrm{norm}_1(x + \mathrm{attention}(x))`.
+
     Args:
         size: Elements of inputs and results, a multiple of `n_heads`.
         n_heads: Heads of the attention.
@@ -31,11 +37,14 @@ class TransformerBlock(Chain):
         activate: The function a.
         normalization: `normalization(size)` makes each normalization; `links.RMSNormalization`, for
             example.
+        norm_first: Whether inputs are normalized, or else sums.
+        memory_size: Elements of the memory; None for no memory.
 
-    Its children are `norm1`, `attention`, `norm2`, `inner` and `outer`.
+    Its children are `norm1`, `attention`, `norm2`, `inner` and `outer`, and with a memory
+    `norm_memory` and `memory_attention`.
 
     Shapes: the batch comes first, then the places. x (n, l, size)
-    floating; y that of x.
+    floating, memory (n, m, memory_size); y that of x.
 
     Source: Vaswani et al. 2017 (arXiv:1706.03762), section 3; the normalizations first: Xiong et
     al. 2020 (arXiv:2002.04745).
@@ -44,10 +53,15 @@ class TransformerBlock(Chain):
     >>> layers = core.Sequential(*[L.TransformerBlock(4, n_heads=2, causal=True) for _ in range(3)])
     >>> layers(np.ones((2, 5, 4), "f")).shape
     (2, 5, 4)
+    >>> decoder = L.TransformerBlock(4, n_heads=2, causal=True, memory_size=6)
+    >>> decoder(np.ones((2, 5, 4), "f"), memory=np.ones((2, 7, 6), "f")).shape
+    (2, 5, 4)
     """
 
     norm1: Any
     norm2: Any
+    norm_memory: Any
+    memory_attention: MultiHeadAttention | None
 
     @checked
     def __init__(
@@ -59,24 +73,67 @@ class TransformerBlock(Chain):
         dropout: Ratio = 0.0,
         activate: Callable[[Any], Any] = F.gelu,
         normalization: Callable[[int], Any] = LayerNormalization,
+        norm_first: bool = True,
+        memory_size: int | None = None,
     ) -> None:
         super().__init__()
         self.dropout = dropout
         self.activate = activate
+        self.norm_first = norm_first
+        self.memory_attention = None
         hidden = 4 * size if hidden_size is None else hidden_size
         with self.init_scope():
             self.norm1 = normalization(size)
             self.attention = MultiHeadAttention(size, n_heads, causal=causal, dropout=dropout)
+            if memory_size is not None:
+                self.norm_memory = normalization(size)
+                self.memory_attention = MultiHeadAttention(
+                    size, n_heads, memory_size, dropout=dropout
+                )
             self.norm2 = normalization(size)
             self.inner = Linear(size, hidden)
             self.outer = Linear(hidden, size)
 
-    def forward(self, x: Array, mask: Array | None = None) -> Variable:
-        """Apply the layer to `x` (n, l, size); `mask` is as for `MultiHeadAttention`."""
-        x = as_variable(x)
-        x = x + self._dropped(self.attention(self.norm1(x), mask=mask))
-        hidden = self.activate(self.inner(self.norm2(x), n_batch_axes=2))
-        y: Variable = x + self._dropped(self.outer(hidden, n_batch_axes=2))
+    def forward(
+        self,
+        x: Array,
+        mask: Array | None = None,
+        memory: Array | None = None,
+        memory_mask: Array | None = None,
+    ) -> Variable:
+        """Apply the layer.
+
+        Args:
+            x: (n, l, size).
+            mask: What each place may see of the others, as for `MultiHeadAttention`.
+            memory: (n, m, memory_size), where there is a memory.
+            memory_mask: What each place may see of the memory.
+        """
+        attend = self.memory_attention
+        if (memory is None) != (attend is None):
+            wanted = "no memory" if attend is None else "a memory (n, m, memory_size)"
+            got = "none" if memory is None else "one. Make the block with memory_size=..."
+            raise TypeError(f"links.TransformerBlock: expected {wanted}, got {got}")
+        x = self._added(as_variable(x), self.norm1, lambda h: self.attention(h, mask=mask))
+        if attend is not None:
+            of_memory = partial(attend, keys=memory, mask=memory_mask)
+            x = self._added(x, self.norm_memory, of_memory)
+        return self._added(x, self.norm2, self._network)
+
+    def _network(self, x: Variable) -> Variable:
+        hidden = self.activate(self.inner(x, n_batch_axes=2))
+        y: Variable = self.outer(hidden, n_batch_axes=2)
+        return y
+
+    def _added(
+        self, x: Variable, norm: Callable[[Any], Any], part: Callable[[Any], Any]
+    ) -> Variable:
+        """What a part makes of x, added to x."""
+        y: Variable
+        if self.norm_first:
+            y = x + self._dropped(part(norm(x)))
+        else:
+            y = norm(x + self._dropped(part(x)))
         return y
 
     def _dropped(self, x: Variable) -> Variable:
@@ -90,3 +147,6 @@ class TransformerBlock(Chain):
         yield "hidden_size", self.inner.out_size, 4 * self.attention.size
         yield "causal", self.attention.causal, False
         yield "dropout", self.dropout, 0.0
+        yield "norm_first", self.norm_first, True
+        if self.memory_attention is not None:
+            yield "memory_size", self.memory_attention.key.in_size, None
