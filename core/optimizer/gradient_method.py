@@ -17,6 +17,7 @@ from core.optimizer.accumulating import Accumulating
 from core.optimizer.declared_by_rule import DeclaredByRule
 from core.optimizer.prepared import PreparedStep
 from core.optimizer.step import Step
+from core.optimizer.uncleared import Used
 from core.optimizer.update_rule import UpdateRule
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
     _told_of_newcomers: bool = False
     _told_of_another: bool = False
     _told_of_nothing: bool = False
+    _used: Used | None = None
     _under_way: Sequence[Step] = ()
     _prepared: PreparedStep | None = None
 
@@ -71,7 +73,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         super().setup(link)
         self._groups, self._parts = (), 0
         self._told_of_newcomers = self._told_of_another = self._told_of_nothing = False
-        self._prepared = None
+        self._prepared = self._used = None
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
             parameter.update_rule.enabled = not parameter.frozen
@@ -141,7 +143,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
         With `lossfun` the step computes the loss `lossfun(*args, **kwds)` and its gradients first;
         the graph of that loss belongs to the step, and is freed as backward walks over it. Without
         it the gradients that the parameters have are used. A parameter that is uninitialized,
-        frozen or without a gradient is left alone; a loss that gives none to any is warned of.
+        frozen or without a gradient is left alone; where none has one, and where gradients of the
+        first step are added to for the second, a warning says so.
 
         Raises:
             UpdateError: There is no target, the loss is not a scalar, or a gradient or state does
@@ -155,13 +158,15 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if record is not None:
             record(self)
             return
+        if self._used is not None and not has_loss:
+            self._tell_of_uncleared(target)
         if self._prepared is not None:
             if self._prepared.made(self):
                 return
             self._prepared = None  # it holds arrays that may be others' by now
         steps = self._steps_of(target)
-        if has_loss and not steps and not self._told_of_nothing:
-            self._tell_of_nothing(target)
+        if not steps and not self._told_of_nothing:
+            self._tell_of_nothing(target, has_loss)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
             self.update_loss_scale(overflow=True)
@@ -169,6 +174,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
+        if self.t == 1 and not has_loss:
+            self._used = Used.of([step.parameter for step in steps])
         self._prepared = PreparedStep.of(self, _METHODS)
 
     @staticmethod
@@ -229,15 +236,32 @@ class GradientMethod(DeclaredByRule, Accumulating):
             self._tell_of_another(target)
         return steps
 
-    def _tell_of_nothing(self, target: Link) -> None:
-        """Warn, once, of a loss that gives none of the parameters a gradient."""
+    def _tell_of_nothing(self, target: Link, has_loss: bool) -> None:
+        """Warn, once, of a step in which none of the parameters has a gradient."""
         rules = [parameter.update_rule for parameter in target.params(False)]
         if any([rule is not None and rule.enabled for rule in rules]):
             self._told_of_nothing = True
+            who, what = f"{type(self).__name__}.update", f"of this {type(target).__name__}"
             warn(
-                f"{type(self).__name__}.update: the loss depends on no parameter of this "
-                f"{type(target).__name__}, so that nothing was trained. Compute it by this model, "
-                "and from Variables: what is computed from x.array knows no way back."
+                f"{who}: the loss depends on no parameter {what}, so that nothing was trained. "
+                "Compute it by this model, and from Variables: what is computed from x.array knows "
+                "no way back."
+                if has_loss
+                else f"{who}: no parameter {what} has a gradient, so that nothing was trained. "
+                "Call loss.backward() first, after cleargrads() and not before it; or give update "
+                "the function that computes the loss."
+            )
+
+    def _tell_of_uncleared(self, target: Link) -> None:
+        """Warn where the second step has the gradients of the first among its own."""
+        used, self._used = self._used, None
+        if used is not None and used.is_added_to():
+            warn(
+                f"{type(self).__name__}.update: the gradients are those of the last step as well, "
+                "since backward() adds to what is there. Call cleargrads() of this "
+                f"{type(target).__name__} before each backward(); or give update the function that "
+                "computes the loss, which clears them. To sum parts of a batch there is "
+                "accumulate()."
             )
 
     def _is_anothers(self, step: Step) -> bool:

@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import pickle
+import re
 import warnings
 import weakref
 
@@ -218,6 +219,56 @@ def test_a_loss_that_trains_nothing_is_told_once(accumulates, recwarn):
     assert not step(detached) and model.p0.array == [2.0] and optimizer.t == 3
     model.disable_update()
     assert not step(detached) and not step(optimizer.setup(model) and detached)
+
+
+def clear_before(model, loss):
+    model.cleargrads()
+    loss().backward()
+
+
+def zero_before(model, loss):
+    model.zerograds()
+    loss().backward()
+
+
+def give(model, loss):
+    model.p0.grad = np.full(2, 3.0)
+
+
+def clear_after_backward(model, loss):
+    loss().backward()
+    model.cleargrads()
+
+
+@pytest.mark.parametrize(
+    ("prepare", "told"),
+    [
+        (lambda model, loss: loss().backward(), "the gradients are those of the last step as well"),
+        (clear_after_backward, "no parameter of this .* has a gradient, so that nothing was"),
+        (lambda model, loss: loss(), "no parameter of this .* has a gradient, so that nothing was"),
+        (clear_before, None),
+        (zero_before, None),
+        (give, None),
+    ],
+)
+def test_a_step_without_the_gradients_of_its_own_loss_is_told_once(prepare, told, recwarn):
+    model = model_of([3.0, 2.0])
+    optimizer = optimizers.SGD(lr=1.0).setup(model)
+    for _ in range(4):
+        prepare(model, lambda: F.sum(model.p0**2))
+        optimizer.update()
+        copy.deepcopy(optimizer)  # what is remembered of a step concerns no copy
+    messages = [str(found.message) for found in recwarn]
+    assert len(messages) == (told is not None)
+    assert all(re.search(f"SGD.update: {told}", message) for message in messages)
+
+
+def test_the_same_gradients_may_make_several_steps():
+    model = with_gradients(model_of([3.0]), [1.0])
+    optimizer = optimizers.SGD(lr=1.0).setup(model)
+    for _ in range(3):
+        optimizer.update()
+    assert model.p0.array == [0.0]
 
 
 def test_rules_that_are_not_an_optimizers_are_nobodys():
