@@ -20,6 +20,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import channels
+from backends.numpy_backend.kernels.compiled import running as running_loops
 from backends.numpy_backend.kernels.compiler import ROWS
 
 
@@ -41,10 +42,15 @@ def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _accumulating(name: str) -> Callable[..., Any]:
-    """NumPy's function of running sums or products."""
-    function = getattr(np, name)
+    """NumPy's function of running sums or products; large floats in compiled loops."""
+    function, product = getattr(np, name), name.endswith("prod")
 
     def accumulated(a: Any, *others: Any, dtype: Any = None, **options: Any) -> Any:
+        known = isinstance(a, np.ndarray) and not others and options.keys() == {"axis"}
+        if known and (dtype is None or dtype == a.dtype) and compiler.available():
+            found = running_loops.along(a, options["axis"], product)
+            if found is not None:
+                return found
         return function(a, *others, dtype=_native(dtype), **options)
 
     return accumulated

@@ -263,7 +263,14 @@ SMOOTH = [
     F.softplus,
     lambda x: F.softplus(x, 2.0),
 ]
-PIECEWISE = [F.relu, F.leaky_relu, lambda x: F.leaky_relu(x, 0.01)]
+PIECEWISE = [
+    F.relu,
+    F.leaky_relu,
+    lambda x: F.leaky_relu(x, 0.01),
+    lambda x: F.clipped_relu(x, 1.0),
+    lambda x: F.clip(x, -1.0, 0.5),
+    lambda x: F.clip(x, None, 0.0),
+]
 
 
 @settings(max_examples=15)

@@ -66,6 +66,12 @@ def ran(function: Callable[[Any], Any], x: Any, g: Any = None) -> tuple[Any, Any
     return y.array, v.grad
 
 
+def padded(v: Any, widths: Any, values: Any) -> Any:
+    """As much of the padded array as `v` has."""
+    y = F.pad(v, widths, "constant", constant_values=values)
+    return y[tuple([slice(n) for n in v.shape])]
+
+
 CASES: dict[str, Callable[[Any], Any]] = {
     "relu": F.relu,
     "leaky_relu": lambda v: F.leaky_relu(v, 0.3),
@@ -80,6 +86,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "maximum_of_one": lambda v: F.maximum(v.array, v),
     "minimum": lambda v: F.minimum(v * v, v),
     "minimum_broadcast": lambda v: F.minimum(v, v[:1] * 2),
+    "pad": lambda v: padded(v, 1, -0.0),
+    "pad_uneven": lambda v: padded(v, ((2, 1),) * v.ndim, (1.0, 3.0)),
+    "pad_of_either_sign": lambda v: padded(v, 2, (0.0, -0.0)),
+    "pad_none": lambda v: padded(v, 0, 1.0),
 }
 POOLS = [(2, None, 0, True), (3, 2, 1, True), (3, 1, 2, False), ((2, 1), (1, 2), (1, 0), False)]
 
@@ -188,6 +198,7 @@ SETTINGS = {
     "ClippedReLU": {"z": 1.0},
     "LeakyReLU": {"slope": 0.3},
     "CReLU": {"axis": 1},
+    "ConstantPad": {"pad_width": ((1, 1),) * 4, "constant_values": ((1.0, 1.0),) * 4},
     "MaxPooling2D": {"ksize": 2},
     "MaxPoolingND": {"ndim": 2, "ksize": 2},
     "MaxPoolingGradient": {

@@ -62,9 +62,9 @@ def test_up_to_so_many_rows_have_numpys_bits(rows: int, columns: int, name: str)
 
 
 @pytest.mark.parametrize("dtype", ["float64", np.float64, np.dtype("float64")])
-@pytest.mark.parametrize("function", [sums.total, sums.mean])
+@pytest.mark.parametrize("function", [sums.total, sums.mean, sums.running["cumsum"]])
 def test_another_dtype_is_that_of_the_result(function: Any, dtype: Any) -> None:
-    assert function(np.ones((2 * ROWS, 3), "f"), 0, dtype=dtype).dtype == np.float64
+    assert function(np.ones((2 * ROWS, 3), "f"), axis=0, dtype=dtype).dtype == np.float64
 
 
 @pytest.mark.parametrize("dtype", [*EPS])
@@ -153,6 +153,28 @@ def test_a_short_last_axis_has_numpys_bits(
     if name in ("max", "min") or axis is None or short <= sums.SHORT:
         np.testing.assert_array_equal(got, expected, strict=True)
     np.testing.assert_allclose(turned, expected, rtol=1e-2 if dtype == "float16" else 1e-4)
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 5, 64, 700]), min_size=1, max_size=3),
+    st.sampled_from(["float32", "float64", "int32", ">f4"]),
+    st.sampled_from(["cumsum", "cumprod"]),
+    st.sampled_from([None, 0, -1]),
+    st.lists(st.sampled_from(["turned", "backwards", "flipped", "every other"]), max_size=2),
+    st.sampled_from([1, 3]),
+)
+def test_running_sums_have_numpys_bits(
+    shape: list[int], dtype: str, name: str, axis: Any, layout: list[str], threads: int
+) -> None:
+    a = np.random.RandomState(0).uniform(-1.5, 1.5, shape).astype(dtype)
+    if a.dtype.kind == "f" and a.size > 3:
+        a.reshape(-1)[:3] = -0.0, np.inf, np.nan
+    for change in layout:
+        a = {"turned": a.T, "backwards": a[::-1], "flipped": np.flip(a)}.get(change, a[..., ::2])
+    with np.errstate(all="ignore"), using_threads(threads):
+        got, expected = (f(a, axis=axis) for f in (sums.running[name], getattr(np, name)))
+    np.testing.assert_array_equal(got, expected, strict=True)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
 
 
 @pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")

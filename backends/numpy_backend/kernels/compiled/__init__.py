@@ -60,6 +60,7 @@ COMPUTE = {
 GRADIENT = {
     f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}_gradient"
     for operation, kernel in {
+        "activation.clipped_relu:ClippedReLU": "activation:clipped_relu",
         "activation.elu:ELU": "activation:elu",
         "activation.gelu:GELU": "activation:gelu",
         "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
@@ -72,6 +73,7 @@ GRADIENT = {
         "array.where:Where": "choice:where",
         "attention.attention:Attention": "attention:attention",
         "connection.linear:LinearFunction": "linear:linear",
+        "math.clip:Clip": "activation:clip",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
         "normalization.group_normalization:GroupNormalization": (

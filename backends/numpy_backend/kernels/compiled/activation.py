@@ -163,10 +163,35 @@ def _leaky_relu_gradient(
         gx[i] = g[i] if x[i] > ZERO else g[i] * slope
 
 
+@compiled
+def _strictly_between(x: Read1, g: Read1, gx: Write1, high: Real, start: int, stop: int) -> None:
+    x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
+    for i in range(g.size):
+        gx[i] = g[i] if x[i] > ZERO and x[i] < high else ZERO
+
+
+@compiled
+def _within(x: Read1, g: Read1, gx: Write1, low: Real, high: Real, start: int, stop: int) -> None:
+    x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
+    for i in range(g.size):
+        gx[i] = g[i] if x[i] >= low and x[i] <= high else ZERO
+
+
 relu = forward(_relu, over=True)
 relu_gradient = backward(_relu_gradient, of_result=True, otherwise=plain.relu_gradient, over=True)
 leaky_relu = forward(_leaky_relu, "slope", otherwise=plain.leaky_relu)
 leaky_relu_gradient = backward(_leaky_relu_gradient, "slope", otherwise=plain.leaky_relu_gradient)
+clipped_relu_gradient = backward(_strictly_between, "z", otherwise=plain.clipped_relu_gradient)
+_clip_gradient = backward(_within, "x_min", "x_max", otherwise=plain.clip_gradient)
+
+
+@in_loops
+@large
+def clip_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """`g` within both bounds, if there are two."""
+    kernel = plain.clip_gradient if None in (f.x_min, f.x_max) else _clip_gradient
+    return kernel(f, g, needs_grad)
+
 
 # -- with exponentials -----------------------------------------------------------------------------
 
