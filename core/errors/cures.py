@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 Accepts = Callable[[dict[str, Any]], bool]
+Shaped = tuple[int, str, tuple[int, ...], str]  # rank, expression, shape, habit
 
 _SIZES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 _MOST = 4  # inputs that are looked at: pairs of repairs are tried
@@ -35,19 +36,28 @@ class Repair(NamedTuple):
     dtype: Any = None  # core.type_check makes one of kind and name
 
 
-def cure(inputs: Mapping[str, Any], accepts: Accepts) -> str:
+def cure(inputs: Mapping[str, Any], accepts: Accepts, in_link: bool = True) -> str:
     """The sentence that says what to write, or '' where no single habit, nor two, explains it.
 
     `inputs` are specs by name, anything with a shape, a kind and the name of a dtype; `accepts`
-    tells whether the operation takes such specs.
+    tells whether the operation takes such specs. `in_link` tells whether a link has called it,
+    whose parameters are not the user's to mend.
 
     >>> from types import SimpleNamespace
     >>> inputs = {"x": SimpleNamespace(shape=(3,), kind="f", name="float32")}
     >>> cure(inputs, lambda specs: len(specs["x"].shape) == 2)
     'write x[None]: one example without its batch axis.'
     """
-    data = [name for name in inputs if not (name[0].isupper() or name in _PARAMETERS)][:_MOST]
-    single = [(name, repair) for name in data for repair in repairs(name, inputs[name], inputs)]
+    data = [name for name in inputs if not (in_link and _is_parameter(name))][:_MOST]
+    # What broadcasts takes nearly any shape with one more axis, which then tells of no habit.
+    apart = {
+        name: Repair(0, "", (3, 1) if i % 2 else (1, 2), spec.kind, spec.name)
+        for i, (name, spec) in enumerate(inputs.items())
+    }
+    shapes = _rows if len(apart) > 1 and accepts(apart) else _shapes
+    single = [
+        (name, repair) for name in data for repair in repairs(name, inputs[name], inputs, shapes)
+    ]
     single.sort(key=lambda pair: pair[1].rank)
     found = [(name, repair) for name, repair in single if accepts({**inputs, name: repair})]
     if found:
@@ -55,16 +65,24 @@ def cure(inputs: Mapping[str, Any], accepts: Accepts) -> str:
         meant = [r for n, r in found if n == name and r.name == first.name]
         text = "write " + ", or ".join([f"{r.text}: {r.habit}" for r in meant[:2]]) + "."
         # As many examples as the link takes features may be chance.
-        other = _made_for_others(inputs, data, accepts) if first.habit == _SWAPPED else ""
+        chance = in_link and first.habit == _SWAPPED
+        other = _made_for_others(inputs, data, accepts) if chance else ""
         return f"{text} Or {other}" if other else text
-    return _two_habits(inputs, single, accepts) or _made_for_others(inputs, data, accepts)
+    text = _two_habits(inputs, single, accepts, shapes)
+    return text or (_made_for_others(inputs, data, accepts) if in_link else "")
 
 
-def repairs(text: str, spec: Any, inputs: Mapping[str, Any]) -> Iterator[Repair]:
+def _is_parameter(name: str) -> bool:
+    return name[0].isupper() or name in _PARAMETERS
+
+
+def repairs(
+    text: str, spec: Any, inputs: Mapping[str, Any], shapes: Callable[..., Iterator[Shaped]]
+) -> Iterator[Repair]:
     """What may be meant by an input that `text` stands for."""
     shape = tuple(spec.shape)
     one_of_several = text.endswith("]")  # whose axes those of the others decide
-    for rank, expression, mended, habit in () if one_of_several else _shapes(text, shape):
+    for rank, expression, mended, habit in () if one_of_several else shapes(text, shape):
         yield Repair(rank, expression, mended, spec.kind, spec.name, habit)
     for rank, name, habit in _dtypes(spec, dict.fromkeys([s.name for s in inputs.values()])):
         kind = "i" if name == "int32" else "f"
@@ -88,7 +106,13 @@ def _dtypes(spec: Any, names: Mapping[str, Any]) -> Iterator[tuple[int, str, str
         yield 1, next(iter(floats), "float32"), habit
 
 
-def _shapes(text: str, shape: tuple[int, ...]) -> Iterator[tuple[int, str, tuple[int, ...], str]]:
+def _rows(text: str, shape: tuple[int, ...]) -> Iterator[Shaped]:
+    """What is meant where shapes broadcast, which are aligned at their last axes."""
+    if len(shape) == 1:
+        yield 5, f"{text}[:, None]", (*shape, 1), "it has one number for each row"
+
+
+def _shapes(text: str, shape: tuple[int, ...]) -> Iterator[Shaped]:
     ndim = len(shape)
     yield 5, f"{text}[None]", (1, *shape), _ONE
     if ndim < 2:
@@ -109,7 +133,10 @@ def _shapes(text: str, shape: tuple[int, ...]) -> Iterator[tuple[int, str, tuple
 
 
 def _two_habits(
-    inputs: Mapping[str, Any], single: list[tuple[str, Repair]], accepts: Accepts
+    inputs: Mapping[str, Any],
+    single: list[tuple[str, Repair]],
+    accepts: Accepts,
+    shapes: Callable[..., Iterator[Shaped]],
 ) -> str:
     """Two inputs repaired, or the dtype and the shape of one."""
     for (one, first), (other, second) in product(single, single):
@@ -118,7 +145,7 @@ def _two_habits(
         if one != other:
             both, text = {one: first, other: second}, f"{first.text} and {second.text}"
         else:
-            again = {r.rank: r for r in repairs(first.text, first, inputs)}.get(second.rank)
+            again = {r.rank: r for r in repairs(first.text, first, inputs, shapes)}.get(second.rank)
             if again is None or (again.name == first.name) == (first.name == inputs[one].name):
                 continue
             both, text = {one: again}, again.text

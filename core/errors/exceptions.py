@@ -151,7 +151,8 @@ class InvalidType(CoreError, TypeError, ValueError):
         each = [f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items()]
         shown = ", ".join(each[:_MOST] + [f"and {len(each) - _MOST} more"] * (len(each) > _MOST))
         link, line = place.of(self)
-        advice = self.cure or (cure(inputs, self.accepts) if self.accepts and inputs else "")
+        found = cure(inputs, self.accepts, bool(link)) if self.accepts and inputs else ""
+        advice = self.cure or found
         told = {"Inputs": shown, "Link": link, "Line": line, "Cure": advice}
         lines = [f"{what}: {text}" for what, text in told.items() if text]
         return "\n\n" + "\n".join(lines) if lines else ""

@@ -212,6 +212,8 @@ CURES = {
     "rows of real numbers": (L.EmbedID(5, 2), ones(4)),
     "both habits": (L.Linear(3, 2), ones(3, dtype="d")),
     "swapped axes": (lambda b: F.matmul(ones(2, 3), b), ones(2, 3)),
+    "swapped axes of weights": (lambda W: F.linear(ones(4, 3), W), ones(3, 2)),
+    "a number for each row": (lambda y: core.Variable(ones(4, 3)) + y, ones(4)),
     "one example of float64": (L.Convolution2D(3, 2, 3), ones(3, 8, 8, dtype="d")),
     "recurrent": (L.LSTM(3, 2), ones(4, 3, dtype="d")),
 }  # fmt: skip
@@ -222,7 +224,7 @@ def test_what_a_cure_says_to_write_works(name):
     call, value = CURES[name]
     advice = part(refused(call, value), "Cure")
     expression = re.match("write (.+?): [a-z]", advice).group(1)
-    written = re.match("[a-z0-9]+", expression).group()
+    written = re.match("[A-Za-z0-9]+", expression).group()
     assert call(eval(expression, {written: value})).array is not None
 
 
@@ -243,6 +245,10 @@ def test_no_cure_where_nothing_helps():
     assert part(refused(lambda: F.reshape(ones(2, 3), (4, 2))), "Cure") is None
     assert part(refused(lambda: abs(core.Variable(np.ones((3, 3), "D")))), "Cure") is None
     assert part(refused(lambda: F.concat([ones(2, 3), ones(3, 3)])), "Cure") is None
+    # What broadcasts would take these with one more axis; and no link was made for any size.
+    assert part(refused(lambda: F.maximum(ones(8, 4), ones(3, 4))), "Cure") is None
+    assert part(refused(lambda: F.matmul(ones(8, 4), ones(7, 4))), "Cure").startswith("write b.T:")
+    assert part(refused(lambda: F.matmul(ones(8, 4), ones(7, 5))), "Cure") is None
 
 
 @pytest.mark.parametrize(
