@@ -6,6 +6,7 @@ import errno
 import hashlib
 import math
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,9 @@ FREE = 64 << 20
 PLAUSIBLE = 100
 DENSEST = 1100
 """Bytes that at most come out of one byte of gzip, and some more."""
+
+_SAMPLES, _SAMPLE = 16, 4096
+_WORTHWHILE = 0.85
 
 
 class Spec(NamedTuple):
@@ -121,6 +125,23 @@ def storable(who: str, files: str, name: str, array: Array) -> Array:
             "Store it as a string, or as an array of a plain dtype."
         )
     return array
+
+
+def shrinks(array: Array) -> bool:
+    """Whether compression makes an array smaller by a good part, judged by samples of a large one.
+
+    Weights lose 7 % of their bytes by it, and take ten times as long to be written.
+
+    >>> shrinks(np.zeros((400, 400))), shrinks(np.random.default_rng(0).normal(size=(400, 400)))
+    (True, False)
+    """
+    size = _SAMPLES * _SAMPLE
+    if array.nbytes <= 4 * size:
+        return True
+    content = np.ravel(array, "K").view(np.uint8)
+    starts = np.linspace(0, content.size - _SAMPLE, _SAMPLES, dtype=np.int64)
+    sample = np.concatenate([content[start : start + _SAMPLE] for start in starts.tolist()])
+    return len(zlib.compress(sample.tobytes(), 1)) < _WORTHWHILE * size
 
 
 def digest(stream: IO[bytes], start: int, stop: int) -> bytes:

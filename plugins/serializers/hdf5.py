@@ -21,9 +21,10 @@ def save_hdf5(
 ) -> None:
     """Save `obj` (or a dict) to an HDF5 file: a group for each part, a dataset for each value.
 
-    Arrays are compressed by gzip at the level `compression` (None for not at all) and carry
-    Fletcher-32 checksums; a digest of the whole file stands before it, in its user block. The file
-    takes its place complete or not at all. None is an empty dataset, text is UTF-8.
+    Arrays that get smaller by it are compressed by gzip at the level `compression` (None for not at
+    all), and all carry Fletcher-32 checksums; a digest of the whole file stands before it, in its
+    user block. The file takes its place complete or not at all. None is an empty dataset, text is
+    UTF-8.
     Needs h5py: `pip install 'plugrad[hdf5]'`.
     Raises CheckpointError for values that HDF5 cannot hold.
 

@@ -31,6 +31,7 @@ from plugins.serializers.entries import (
     digest,
     is_none,
     opened,
+    shrinks,
     storable,
 )
 from plugins.serializers.extended_dtypes import restored, restored_dtype
@@ -79,7 +80,8 @@ def write_dataset(group: Any, name: str, array: Array, compression: int | None) 
         array = np.char.encode(array, "utf-8")
         array = array.astype(h5py.string_dtype("utf-8", array.dtype.itemsize))
     # Only arrays with elements and axes can be stored in chunks, which checksums need.
-    options = {"compression": compression, "fletcher32": True} if array.ndim and array.size else {}
+    level = compression if shrinks(array) else None
+    options = {"compression": level, "fletcher32": True} if array.ndim and array.size else {}
     try:
         group.create_dataset(name, data=array, **options)
     except (TypeError, ValueError) as error:

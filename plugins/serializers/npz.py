@@ -21,6 +21,7 @@ def save_npz(file: File, obj: Serializable | Mapping[str, Any], compression: boo
     """Save `obj` to an npz file, given by its path (used as it is) or open for writing bytes.
 
     A dict is written as it is, entry by entry: what a `DictionarySerializer` has collected.
+    With `compression`, arrays are compressed that get smaller by it: weights hardly do.
 
     The file is written beside its place, synced, and moved there: whoever looks finds the old
     file or the new one, complete. A digest of all its bytes is stored with it; `numpy.load` reads

@@ -37,6 +37,7 @@ from plugins.serializers.entries import (
     Spec,
     digest,
     opened,
+    shrinks,
     storable,
 )
 from plugins.serializers.extended_dtypes import restored, restored_dtype
@@ -59,12 +60,12 @@ def write_archive(file: File, entries: Mapping[str, Array], compression: bool) -
 
 
 def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -> None:
-    method = zipfile.ZIP_DEFLATED if compression else zipfile.ZIP_STORED
-    with zipfile.ZipFile(stream, "w", method) as archive:
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, array in entries.items():
             array = storable("save_npz", "npz files", name, array)
             info = zipfile.ZipInfo(name + ".npy")  # no date: equal states give equal files
-            info.compress_type = method
+            packed = compression and shrinks(array)
+            info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
             with archive.open(info, "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
         archive.comment = MARK + b"0" * DIGITS

@@ -21,10 +21,14 @@ def test_h5py_reads_the_files(path):
 
 @pytest.mark.parametrize("compression", [None, 0, 9])
 def test_compression(path, compression):
-    save_hdf5(path, Bag(a=np.zeros(1000)), compression)
+    weights = np.random.RandomState(0).randn(40_000)  # which compression makes no smaller
+    save_hdf5(path, Bag(a=np.zeros(1000), w=weights), compression)
     with h5py.File(path) as file:
         assert file["a"].compression_opts == compression and file["a"].fletcher32
-    load_hdf5(path, Bag(a=np.ones(1000)))
+        assert file["w"].compression is None and file["w"].fletcher32
+    loaded = Bag(a=np.ones(1000), w=np.ones(40_000))
+    load_hdf5(path, loaded)
+    assert (loaded.values["w"] == weights).all()
 
 
 def chainer_file(path, net):

@@ -172,6 +172,22 @@ def test_files_that_are_open(path):
         assert state(loaded) == state(Net(seed=1))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_hardly_gets_smaller_is_not_compressed(path, order):
+    """Weights lost 7 % of their bytes, and took ten times as long."""
+    draw = np.random.RandomState(0)
+    weights = draw.randn(300, 300).astype("f", order=order)
+    values = {"weights": weights, "rectified": np.maximum(weights, 0), "text": "é" * 99}
+    values["thinned"] = draw.randn(300, 600)[:, ::2]
+    save_npz(path, Bag(**values))
+    with zipfile.ZipFile(path) as archive:
+        stored = [i.filename for i in archive.infolist() if i.compress_type == zipfile.ZIP_STORED]
+    assert stored == ["weights.npy", "thinned.npy"]
+    loaded = Bag(**dict.fromkeys(values))
+    load_npz(path, loaded)
+    assert state(loaded) == state(Bag(**values))
+
+
 @pytest.mark.filterwarnings("ignore:Stored array in format")
 def test_fields_may_have_names_beyond_latin_1(path):
     """NumPy writes these by a third version of its format, which was called damaged."""
