@@ -12,6 +12,7 @@ from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
 from backends.cuda_backend.products import Products
 from backends.cuda_backend.random import CudaRandom
+from backends.cuda_backend.recording import Unrecorded
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
 from core.arrays.backend import Array, Backend, Device, host
@@ -40,6 +41,7 @@ class CudaBackend(Backend):
         self.array_type = self.cupy.ndarray
         self.xp = Namespace(self.cupy, self._on, self._all_devices)
         self.xp.matmul = Products(self.cupy).matmul
+        self.xp.fft = Unrecorded(self.cupy.fft, "fft")
         self._compiler = Kernels(self.cupy)
         self.random = CudaRandom(self, self.cupy, self._compiler)
 

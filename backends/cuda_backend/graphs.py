@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from backends.cuda_backend.recording import recording
+
 POOLS: WeakKeyDictionary[Callable[[], None], Any] = WeakKeyDictionary()
 """The memory that each graph needs, while what launches it is alive."""
 
@@ -27,7 +29,7 @@ class Graphs:
         cuda = self._cupy.cuda
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
         stream.wait_event(cuda.get_current_stream().record())
-        with cuda.using_allocator(pool.malloc), stream:
+        with cuda.using_allocator(pool.malloc), stream, recording(stream) as made:
             call()
             stream.synchronize()
             stream.begin_capture()
@@ -39,7 +41,7 @@ class Graphs:
                 raise
             graph = stream.end_capture()
 
-        def launch() -> None:
+        def launch(made: Any = made) -> None:  # which lives as long
             graph.launch(cuda.get_current_stream())
 
         POOLS[launch] = pool

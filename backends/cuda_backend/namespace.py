@@ -109,7 +109,7 @@ class Namespace:
     def vecdot(self, x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> AnyArray:
         """Scalar products along an axis, the first operand conjugated."""
         a, b = (self._module.moveaxis(x, axis, -1) for x in (x1, x2))
-        product = self._module.matmul(self._module.conj(a)[..., None, :], b[..., :, None])
+        product = self.matmul(self._module.conj(a)[..., None, :], b[..., :, None])
         return product[..., 0, 0]
 
 

@@ -115,8 +115,14 @@ class _Code(Writer):
         return f"{self._bound_once(function)}({', '.join(filter(None, texts))})"
 
     def _expression_of_others(self, equation: Equation) -> str:
-        """The right-hand side for another library, whose arrays have not all of the methods."""
+        """The right-hand side for another library, whose arrays have not all of the methods.
+
+        Products are those of its namespace, which a backend may amend.
+        """
         call = equation.call
+        if call == _PRODUCT:
+            call = Call("xp", "matmul")
+            return f"{self.function(call)}({self.arguments(equation.args, {})})"
         placed = self._placed if call.kind == "xp" and call.name in _MAKING else ""
         if call.kind != "method" and not placed:
             return super().expression(equation)
@@ -231,6 +237,7 @@ class _Code(Writer):
         return "\n".join(self._lines) + "\n"
 
 
+_PRODUCT = Call("operator", "matmul")
 _MAKING = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
 _FUNCTIONS = {
     "add": "add",

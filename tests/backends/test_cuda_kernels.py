@@ -281,19 +281,30 @@ def test_stacks_of_bfloat16_matrices_are_multiplied_in_float32():
     np.testing.assert_array_equal(Products(np).matmul(wide[0], wide[1]), wide[0] @ wide[1])
 
 
-def test_cupy_is_told_of_tf32_when_the_setting_changes(monkeypatch):
-    told = []
+@pytest.mark.parametrize(("capability", "during"), [("80", "tf32"), ("75", "first")])
+def test_cupy_is_told_of_tf32_around_products_alone(monkeypatch, capability, during):
+    now, seen = ["first"], []
     of = SimpleNamespace(
         COMPUTE_TYPE_TF32="tf32",
-        get_compute_type=lambda dtype: told[-1][1] if told else "first",
-        set_compute_type=lambda *what: told.append(what),
+        get_compute_type=lambda dtype: now[-1],
+        set_compute_type=lambda dtype, kind: now.append(kind),
     )
+    device = SimpleNamespace(get_compute_capability=lambda: capability)
     monkeypatch.setitem(sys.modules, "cupy._core._routines_linalg", of)
-    products, x, single = Products(np), np.ones((2, 2), "f"), np.dtype("f")
-    for tf32 in (False, True, True, False, False):
+    monkeypatch.setitem(sys.modules, "cupy.cuda.device", device)
+
+    def matmul(a, b):
+        seen.append(now[-1])
+        return np.matmul(a, b)
+
+    products, x = Products(SimpleNamespace(matmul=matmul, dtype=np.dtype)), np.ones((2, 2), "f")
+    for tf32 in (False, True, True, False):
         with core.using_config("tf32", tf32):
             products.matmul(x, x)
-    assert told == [(single, "tf32"), (single, "first")]
+        assert now[-1] == "first"
+    with core.using_config("tf32", True), pytest.raises(ValueError, match="mismatch"):
+        products.matmul(x, np.ones(3, "f"))
+    assert now[-1] == "first" and seen == ["first", during, during, "first", during]
 
 
 # -- random numbers -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from threading import local
 from typing import Any
 
 from backends.cuda_backend.cudnn.layout import NUMBER, Layout
+from backends.cuda_backend.recording import HERE
 from core import config
 
 MOST = 512  # plans of a thread; what was not asked for the longest goes first
@@ -93,6 +94,8 @@ class Plan:
         stream = self._cupy.cuda.get_current_stream().ptr
         self._cudnn.set_stream(handle=self._handle, stream=stream)
         named = {uid: int(place) for uid, place in enumerate(places, 1)}
+        if HERE.recording is not None:  # what the plan holds is used by each launch
+            HERE.recording.keep(self, lambda: self)
         self._graph.execute(named, int(workspace.data.ptr), handle=self._handle)
 
 
