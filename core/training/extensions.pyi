@@ -7,6 +7,7 @@ from plugins.training.extensions.dump_graph import dump_graph as dump_graph
 from plugins.training.extensions.evaluator import Evaluator as Evaluator
 from plugins.training.extensions.exponential_shift import ExponentialShift as ExponentialShift
 from plugins.training.extensions.fail_on_non_number import FailOnNonNumber as FailOnNonNumber
+from plugins.training.extensions.function_shift import FunctionShift as FunctionShift
 from plugins.training.extensions.histogram_report import HistogramReport as HistogramReport
 from plugins.training.extensions.image_report import ImageReport as ImageReport
 from plugins.training.extensions.inverse_shift import InverseShift as InverseShift
@@ -16,6 +17,7 @@ from plugins.training.extensions.micro_average import MicroAverage as MicroAvera
 from plugins.training.extensions.multistep_shift import MultistepShift as MultistepShift
 from plugins.training.extensions.observe import observe_lr as observe_lr
 from plugins.training.extensions.observe import observe_value as observe_value
+from plugins.training.extensions.one_cycle_shift import OneCycleShift as OneCycleShift
 from plugins.training.extensions.optuna_pruning import OptunaPruning as OptunaPruning
 from plugins.training.extensions.parameter_statistics import (
     ParameterStatistics as ParameterStatistics,

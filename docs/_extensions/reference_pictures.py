@@ -21,9 +21,11 @@ from plugrad.commands.reference import bundled
 SCHEDULES = {
     "CosineShift": "CosineShift('lr', 25, init=0.1, restart=2)",
     "ExponentialShift": "ExponentialShift('lr', 0.97, init=0.1)",
+    "FunctionShift": "FunctionShift('lr', lambda t: 0.5 + 0.5 / (1 + t % 25), init=0.1)",
     "InverseShift": "InverseShift('lr', gamma=0.1, power=0.75, init=0.1)",
     "LinearShift": "LinearShift('lr', (0.1, 0.01), (20, 80))",
     "MultistepShift": "MultistepShift('lr', 0.3, [30, 60, 80], init=0.1)",
+    "OneCycleShift": "OneCycleShift('lr', 100, init=0.1)",
     "PolynomialShift": "PolynomialShift('lr', 2, max_count=100, init=0.1)",
     "StepShift": "StepShift('lr', 0.5, step=20, init=0.1)",
     "WarmupShift": "WarmupShift('lr', 0.0, 20, init=0.1, then=CosineShift('lr', 80))",

@@ -188,6 +188,31 @@ def test_cosines_are_those_of_pytorch(name):
     assert found == pytest.approx(case["values"], rel=1e-9, abs=1e-12)
 
 
+@given(
+    st.floats(1e-3, 10), st.integers(1, 30), st.floats(0, 1), st.floats(1, 50), st.floats(1, 1e5)
+)
+@example(0.1, 10, 1.0, 25.0, 1e4)
+def test_one_cycle_is_that_of_pytorch(peak, count, warmup, down, further):
+    torch = pytest.importorskip("torch")
+    shift = extensions.OneCycleShift(
+        "lr", count, peak, warmup, start=1 / down, end=1 / down / further
+    )
+    optimizer = torch.optim.SGD([torch.zeros(1)], peak)
+    make = torch.optim.lr_scheduler.OneCycleLR
+    schedule = make(
+        *[optimizer, peak, count], pct_start=warmup, cycle_momentum=False,
+        div_factor=down, final_div_factor=further,
+    )  # fmt: skip
+    optimizer.step()
+    expected = [schedule.get_last_lr()[0]]
+    for _ in range(count - 1):
+        schedule.step()
+        expected += schedule.get_last_lr()
+    found = [shift.value_at(t) for t in range(count + 3)]
+    assert found[:count] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert set(found[count:]) == {found[count - 1]}
+
+
 @pytest.mark.parametrize("name", RECORDED["optax"])
 def test_warm_ups_before_a_cosine_are_those_of_optax(name):
     case = RECORDED["optax"][name]
@@ -273,6 +298,12 @@ SCHEDULES = {
     ),
     "WarmupShift, then CosineShift": lambda optimizer=None: extensions.WarmupShift(
         "alpha", 0.001, 3, optimizer=optimizer, then=extensions.CosineShift("alpha", 4)
+    ),
+    "OneCycleShift": lambda optimizer=None: extensions.OneCycleShift(
+        "alpha", 6, optimizer=optimizer
+    ),
+    "FunctionShift": lambda optimizer=None: extensions.FunctionShift(
+        "alpha", lambda t: 1 / (1 + t), optimizer=optimizer
     ),
     "WarmupShift": lambda optimizer=None: extensions.WarmupShift(
         "alpha", 0.001, 5, 0.03, optimizer=optimizer
@@ -390,6 +421,12 @@ def test_a_number_that_follows_from_others_cannot_be_set():
         (lambda: extensions.CosineShift("lr", 0), "positive max_count"),
         (lambda: extensions.CosineShift("lr", 5, restart=0.5), "restart of 1 or more"),
         (lambda: extensions.LinearShift("lr", (0, 1), (3, 2)), "ends after it begins"),
+        (lambda: extensions.OneCycleShift("lr", 0), "positive max_count"),
+        (lambda: extensions.OneCycleShift("lr", 9, warmup=2), r"warmup to be a number in \[0, 1\]"),
+        (
+            lambda: extensions.FunctionShift("lr", str, init=1).value_at(2),
+            r"function\(2\) to be a number, got '2'",
+        ),
         (lambda: extensions.InverseShift("lr", -1, 1), "gamma of 0 or more"),
         (lambda: extensions.MultistepShift("lr", -1, [1], 1), "gamma of 0 or more"),
         (lambda: extensions.PolynomialShift("lr", 1, 0), "positive max_count"),
@@ -417,6 +454,8 @@ WRONG = {
     "InverseShift": ("lr", 1, [2]),
     "StepShift": ("lr", core.Variable(np.ones((), "f")), 3),
     "MultistepShift": ("lr", "x", [3], 1),
+    "OneCycleShift": ("lr", "x"),
+    "FunctionShift": ("lr", 0.1),
     "WarmupShift": ("lr", 0.1, 2.5),
 }
 
