@@ -46,18 +46,20 @@ class Epilogues:
         self._cupy = cupy
         self._products = import_module("nvmath.linalg.advanced")
         self._threads = local()
+        self.declined: dict[str, str] = {}
+        """Epilogues that cuBLASLt has no plan for, and the last reason that it gave."""
 
     def product(self, a: Any, b: Any, name: str, **inputs: Any) -> Any:
         """The product of two matrices with the epilogue called `name`, planned for their layout.
 
         Returns:
             What nvmath-python does: the product, and a dictionary of what the epilogue gives, if
-            it gives something.
+            it gives something. NotImplemented where cuBLASLt has no plan for it.
         """
         mine = self._threads
         if not hasattr(mine, "known"):
             mine.known = OrderedDict()
-        known: OrderedDict[Any, Any] = mine.known
+        known: OrderedDict[Any, Any] = mine.known  # None for what has no plan
         sums = _SUMS[a.dtype.name]
         if config.tf32 and a.dtype.name == "float32":
             sums = "COMPUTE_32F_FAST_TF32"
@@ -66,24 +68,36 @@ class Epilogues:
         layouts = [(x.shape, x.strides, begin(x)) for x in (a, b)]
         key = name, *layouts, a.dtype.name, *of_inputs, sums, device
         stream = self._cupy.cuda.get_current_stream()
-        planned = known.get(key)
+        is_new = key not in known
+        if is_new:
+            known[key] = self._planned(a, b, name, sums, inputs, stream)
+            if len(known) > MOST and (oldest := known.popitem(last=False)[1]) is not None:
+                oldest.free()
+        known.move_to_end(key)
+        planned = known[key]
         if planned is None:
-            planned = self._planned(a, b, name, sums, inputs, stream)
-            known[key] = planned
-            if len(known) > MOST:
-                known.popitem(last=False)[1].free()
-        else:
-            known.move_to_end(key)
+            return NotImplemented
+        if not is_new:
             planned.reset_operands(a=a, b=b, epilog_inputs=inputs or None, stream=stream)
         found = planned.execute(stream=stream, release_workspace=True)
         planned.release_operands()
         return found
 
     def _planned(self, a: Any, b: Any, name: str, sums: str, inputs: Any, stream: Any) -> Any:
+        """The plan; None where cuBLASLt has none, and why is noted."""
         compute = getattr(self._products.MatmulComputeType, sums)
-        made = self._products.Matmul(a, b, options={"compute_type": compute}, stream=stream)
-        epilogue = getattr(self._products.MatmulEpilog, name)
-        made.plan(epilog=epilogue, epilog_inputs=inputs or None, stream=stream)
+        epilogue, made = getattr(self._products.MatmulEpilog, name), None
+        try:
+            made = self._products.Matmul(a, b, options={"compute_type": compute}, stream=stream)
+            made.plan(epilog=epilogue, epilog_inputs=inputs or None, stream=stream)
+        except MemoryError:
+            raise
+        except Exception as error:  # NVIDIA's own have no class in common
+            if made is not None:
+                made.free()
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            self.declined[f"{name} of {a.dtype.name}"] = reason
+            return None
         return made
 
 
@@ -101,7 +115,8 @@ def linear(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     epilogues = BACKENDS[type(x)].epilogues  # type: ignore[attr-defined]
     if epilogues is None:
         return NotImplemented
-    return epilogues.product(_rows(xp, W), _rows(xp, x).T, "BIAS", bias=whole(xp, b)).T
+    y = epilogues.product(_rows(xp, W), _rows(xp, x).T, "BIAS", bias=whole(xp, b))
+    return y if y is NotImplemented else y.T
 
 
 @takes_halves
@@ -114,7 +129,10 @@ def linear_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     epilogues = spec.backend.epilogues
     if epilogues is None or not _alike(g, x) or (needs_grad & 1 and W.dtype != g.dtype):
         return NotImplemented
-    gW, given = epilogues.product(_rows(spec.xp, x).T, _rows(spec.xp, g), "BGRADB")
+    found = epilogues.product(_rows(spec.xp, x).T, _rows(spec.xp, g), "BGRADB")
+    if found is NotImplemented:
+        return NotImplemented
+    gW, given = found
     gx = spec.xp.matmul(g, W) if needs_grad & 1 else None
     return gx, gW.T, given["bgradb"]
 

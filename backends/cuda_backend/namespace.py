@@ -2,7 +2,8 @@
 
 The main namespace of CuPy 14 has the standard's names save `unstack` and `vecdot`, the inspection
 of itself, `device=` where arrays are made, and a few keywords: `stable` and `descending` of
-sorting, `correction` of variances, `min` and `max` of clipping, `keepdims` of counting.
+sorting, `correction` of variances, `min` and `max` of clipping, `keepdims` of counting. Its
+`linalg` lacks the norms of these names, `svdvals`, and what the main namespace has as well.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Namespace:
         self._devices = devices
         for name in CREATORS:
             setattr(self, name, _placed(getattr(module, name), on))
+        self.linalg = LinearAlgebra(module, self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -111,6 +113,51 @@ class Namespace:
         a, b = (self._module.moveaxis(x, axis, -1) for x in (x1, x2))
         product = self.matmul(self._module.conj(a)[..., None, :], b[..., :, None])
         return product[..., 0, 0]
+
+
+class LinearAlgebra:
+    """`module.linalg`, with what it lacks of the standard's extension."""
+
+    def __init__(self, module: Any, namespace: Namespace) -> None:
+        self._module = module
+        self._namespace = namespace
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"linalg of the CUDA backend has no {name!r}")
+        own = self._namespace if name in ("matmul", "outer", "tensordot", "vecdot") else None
+        return getattr(own or self._module.linalg, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._module.linalg), *super().__dir__()})
+
+    def svdvals(self, x: AnyArray, /) -> AnyArray:
+        """The singular values of matrices, the largest first."""
+        return self._module.linalg.svd(x, compute_uv=False)
+
+    def diagonal(self, x: AnyArray, /, *, offset: int = 0) -> AnyArray:
+        """The diagonals of matrices."""
+        return self._module.diagonal(x, offset, -2, -1)
+
+    def trace(self, x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> AnyArray:
+        """The sums of diagonals."""
+        return self._module.trace(x, offset, -2, -1, dtype)
+
+    def matrix_norm(self, x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> AnyArray:
+        """The norms of matrices."""
+        return self._module.linalg.norm(x, ord, (-2, -1), keepdims)
+
+    def vector_norm(
+        self, x: AnyArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+    ) -> AnyArray:
+        """The norms along an axis, or of all elements along several."""
+        axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+        axes = tuple([i % x.ndim for i in axes])
+        left = [i for i in range(x.ndim) if i not in axes]
+        flat = self._module.transpose(x, (*left, *axes)).reshape(*[x.shape[i] for i in left], -1)
+        found = self._module.linalg.norm(flat, ord, -1)
+        shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+        return found.reshape(shape) if keepdims else found
 
 
 class Info:

@@ -15,6 +15,8 @@ def of(backend: Any) -> dict[str, Any]:
     said["nvmath-python"] = "used" if without is None else f"{without}; {_LEFT_BY_NVMATH}"
     declined = {} if backend.cudnn is None else backend.cudnn.declined
     said |= {f"cuDNN declined {name}": reason for name, reason in declined.items()}
+    declined = {} if backend.epilogues is None else backend.epilogues.declined
+    said |= {f"cuBLASLt declined {name}": reason for name, reason in declined.items()}
     return said
 
 

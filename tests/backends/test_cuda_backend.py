@@ -439,6 +439,29 @@ def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
     assert "exp" in dir(xp)
 
 
+def test_linear_algebra_has_what_cupy_lacks(gpu: CudaBackend) -> None:
+    host = np.random.default_rng(0).standard_normal((2, 3, 4))
+    x, linalg = gpu.asarray(host), gpu.xp.linalg
+    vars(gpu.cupy)["linalg"] = SimpleNamespace(  # as of CuPy 14.2
+        norm=np.linalg.norm, svd=np.linalg.svd, det=np.linalg.det
+    )
+    calls: list[tuple[str, dict[str, Any]]] = [
+        *[("svdvals", {}), ("diagonal", {"offset": 1}), ("trace", {"offset": -1})],
+        *[("matrix_norm", {}), ("matrix_norm", {"ord": 2, "keepdims": True})],
+        *[("vector_norm", {}), ("vector_norm", {"axis": (0, -1), "keepdims": True})],
+        *[("vector_norm", {"axis": 1, "ord": 1}), ("vector_norm", {"keepdims": True, "ord": 3})],
+    ]
+    for name, kwargs in calls:
+        expected = getattr(np.linalg, name)(host, **kwargs)
+        np.testing.assert_allclose(getattr(linalg, name)(x, **kwargs), expected)
+        assert getattr(linalg, name)(x, **kwargs).shape == expected.shape
+    np.testing.assert_allclose(linalg.vecdot(x, x), np.linalg.vecdot(host, host))
+    np.testing.assert_allclose(linalg.outer(x[0, 0], x[0, 1]), np.outer(host[0, 0], host[0, 1]))
+    assert linalg.det is np.linalg.det and {"det", "svdvals"} <= {*dir(linalg)}
+    with pytest.raises(AttributeError, match="'_hidden'"):
+        linalg._hidden  # noqa: B018
+
+
 def test_the_namespace_describes_itself(gpu: CudaBackend) -> None:
     info = gpu.xp.__array_namespace_info__()
     assert info.default_device() == Device(0)

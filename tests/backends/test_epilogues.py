@@ -1,6 +1,7 @@
 """Products with a bias, and with its gradient, where cuBLASLt computes them: its rules in NumPy."""
 
 import sys
+import threading
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -24,7 +25,7 @@ from imitation import Imitation
 class Matmul:
     """What nvmath-python documents: a bias stands for rows, and a result lies by columns."""
 
-    made, launched, freed, sums = 0, 0, 0, None
+    made, launched, freed, sums, without = 0, 0, 0, None, ()
 
     def __init__(self, a, b, options, stream):
         self.operands, self.like = (a, b), [(x.shape, x.strides, x.dtype) for x in (a, b)]
@@ -33,6 +34,8 @@ class Matmul:
         type(self).sums = options["compute_type"]
 
     def plan(self, epilog, epilog_inputs, stream):
+        if epilog in self.without:
+            raise RuntimeError("no suitable algorithm\nand more")
         self.epilog, self.inputs = epilog, epilog_inputs
 
     def reset_operands(self, a, b, epilog_inputs, stream):
@@ -144,6 +147,24 @@ def test_plans_rely_on_no_more_than_where_their_first_arrays_began(gpu):
         x[...] = np.arange(10, dtype="f").reshape(2, 5)
         y = F.linear(x, W, b)
         assert core.backend.to_host(y).tolist() == [[11, 12, 13], [36, 37, 38]]
+
+
+@pytest.mark.parametrize("without", ["BIAS", "BGRADB"])
+def test_what_cublaslt_has_no_plan_for_is_computed_without_it(gpu, monkeypatch, without):
+    monkeypatch.setattr(epilogues, "begin", lambda array: 256)
+    monkeypatch.setattr(Matmul, "without", [without])
+    gpu.epilogues._threads = threading.local()
+    x, W, b = [np.arange(n, dtype="f") for n in (28, 21, 3)]
+    inputs = [core.Variable(gpu.asarray(a)) for a in (x.reshape(4, 7), W.reshape(3, 7), b)]
+    made, freed = Matmul.made, Matmul.freed
+    for _ in range(2):  # the second time it is not asked
+        y = F.linear(*inputs)
+        F.sum(y).backward()
+    assert (Matmul.made - made, Matmul.freed - freed) == (2, 1)
+    np.testing.assert_array_equal(y.array, x.reshape(4, 7) @ W.reshape(3, 7).T + b)
+    assert core.backend.to_host(inputs[2].grad).tolist() == [8, 8, 8]
+    told = gpu.state()[f"cuBLASLt declined {without} of float32"]
+    assert told == "no suitable algorithm"
 
 
 def test_how_exact_products_are_follows_the_setting(gpu):
