@@ -205,7 +205,8 @@ def namespace_calls():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             root, names = chain(node.func)
-            if root == "xp":
+            if "xp" in (found := [root, *names])[:-1]:  # as of `weight.xp` too
+                names = found[found.index("xp") + 1 :]
                 yield f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}", names, node
 
 
