@@ -177,9 +177,16 @@ class CudaBackend(Backend):
 
     @contextmanager
     def stream(self, device: Any = None) -> Iterator[Any]:
-        """A stream of its own for what runs inside; the caller synchronizes before using it."""
-        with self._on(self.as_device(device)), self.cupy.cuda.Stream(non_blocking=True) as stream:
-            yield stream
+        """A stream of its own for what runs inside, after all that the current one was asked.
+
+        The caller synchronizes before using what was computed in it.
+        """
+        cuda = self.cupy.cuda
+        with self._on(self.as_device(device)):
+            stream = cuda.Stream(non_blocking=True)
+            stream.wait_event(cuda.get_current_stream().record())
+            with stream:
+                yield stream
 
     def uploader(
         self, device: Any = None, stream: Any = None, compute_stream: Any = None

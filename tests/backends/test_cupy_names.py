@@ -20,7 +20,7 @@ pytestmark = [
 # Texts that stand for CuPy itself, for its module `cuda`, and for its arrays.
 CUPY = ["cupy", "self.cupy", "self._cupy", "self._library", "library", "self._module", "_cupy()"]
 CUDA = ["cuda"]
-OBJECTS = {"stream": "Stream", "graph": "Graph"}  # in graphs.py, by what they are of cupy.cuda
+OBJECTS = {"stream": "Stream", "graph": "Graph"}  # of backends, by what they are of cupy.cuda
 ARRAYS = ["array", "x", "param", "grad", "like"]
 
 OURS = [
@@ -135,7 +135,7 @@ def uses(path):
             found = cupy
         elif text in CUDA and hasattr(cupy.cuda, names[0] if names else ""):
             found = cupy.cuda
-        elif path.name == "graphs.py" and text in OBJECTS and names:
+        elif path.name in ("graphs.py", "backend.py") and text in OBJECTS and names:
             found = getattr(cupy.cuda, OBJECTS[text])
         else:
             continue

@@ -333,6 +333,11 @@ def test_a_captured_step_with_products_is_a_graph(gpu, made, product):
         np.testing.assert_array_equal(each, found[0])
 
 
+def test_a_stream_of_its_own_waits_for_what_was_asked_before(gpu):
+    with gpu.stream() as stream:
+        assert isinstance(stream, Stream) and Stream.phases == ["event"]
+
+
 def test_a_refused_product_leaves_the_step_to_eager(gpu, made):
     made[1].status = 14
     x = gpu.asarray(np.ones((3, 3)))
