@@ -43,6 +43,22 @@ def test_derivatives(index):
     check_double_backward(lambda *xs: squared(*xs) ** 2, (x, value), g, (x, value))
 
 
+TWICE = np.s_[[1, 0, 1]], np.s_[:, [2, 0, 2]], (np.array([0, 0]), [1, 1])
+
+
+@pytest.mark.parametrize("index", TWICE)
+def test_of_a_place_that_is_named_twice_the_last_value_has_the_gradient(index):
+    x = np.arange(6.0).reshape(2, 3) + 1
+    g = np.arange(6.0).reshape(2, 3) - 2
+
+    def squared(x, value):
+        return assigned(x, value, index) ** 2
+
+    for value in (np.arange(x[index].size, dtype=float).reshape(x[index].shape), np.array(0.5)):
+        check_backward(squared, (x, value), g)
+        check_double_backward(lambda *xs: squared(*xs) ** 2, (x, value), g, (x, value))
+
+
 def test_what_was_computed_before_keeps_its_gradient():
     x = Variable(np.array([1.0, 2.0]))
     y = x * 3.0

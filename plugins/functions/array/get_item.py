@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import prod
 from typing import Any
 
 import core
 from core import Domain, FunctionNode, Variable, anything, as_array, choice
 from core.arrays.backend import host
+from core.arrays.scatter import native_place
 from core.errors.scalars import is_number
 from core.graph.fitting import is_array
 from core.graph.moving import become
@@ -15,6 +17,7 @@ from core.ops.operands import as_operand
 from core.typing import Array, Index
 from plugins.functions.array.broadcast import SumTo
 from plugins.functions.array.cast import cast
+from plugins.functions.array.where import Where
 
 
 class GetItem(FunctionNode):
@@ -54,7 +57,7 @@ class ScatterAdd(FunctionNode):
 
 
 class SetItem(FunctionNode):
-    """A copy of x with a value where an index says, which names no place twice.
+    """A copy of x with a value where an index says; of a place named twice the last one counts.
 
     The gradient there is that of the value, and elsewhere that of x.
     """
@@ -79,7 +82,18 @@ class SetItem(FunctionNode):
         return SetItem(self.slices).evaluate(g, zero)
 
     def gradient_value(self, xp, g):
-        return SumTo(self.input_shape(1)).evaluate(GetItem(self.slices).evaluate(g))
+        taken = GetItem(self.slices).evaluate(g)
+        if _may_name_twice(self.slices):  # what another value has replaced is in no result
+            taken = Where().evaluate(self._stays(g, taken.shape), taken, xp.zeros_like(taken))
+        return SumTo(self.input_shape(1)).evaluate(taken)
+
+    def _stays(self, g: Any, shape: tuple[int, ...]) -> Any:
+        """Whether each element of the value is the last one that is written to its place."""
+        backend, place = self.backend, native_place(as_array(g))
+        numbers = backend.xp.reshape(backend.xp.arange(prod(shape), device=place), shape)
+        found = backend.xp.zeros(self.input_shape(0), dtype=numbers.dtype, device=place)
+        found = backend.put(found, self.slices, numbers)
+        return GetItem(self.slices).evaluate(found) == numbers
 
     @staticmethod
     def assign(x: Variable, slices: Any, value: Any) -> None:
@@ -133,6 +147,11 @@ def get_item(x: Array, slices: Index) -> Variable:
 def _plain(slices: Any) -> Any:
     """An index of arrays, where it has Variables."""
     return tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
+
+
+def _may_name_twice(slices: Any) -> bool:
+    parts = slices if isinstance(slices, tuple) else (slices,)
+    return any([isinstance(part, list) or getattr(part, "ndim", 0) > 0 for part in parts])
 
 
 def _refuse_outside(operation: str, backend: Any, x: Any, slices: Any) -> None:
