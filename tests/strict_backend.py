@@ -66,3 +66,6 @@ class StrictBackend(Backend):
 
     def memory(self, array):
         return super().memory(array._array)
+
+    def writable(self, array):
+        return array._array.flags.writeable

@@ -237,10 +237,7 @@ class Backend(Fallbacks, ABC):
 
     def kind(self, dtype: Any) -> str:
         """One letter: b(ool), i(nteger), u(nsigned), f(loat), c(omplex), V for anything else."""
-        for letter, word in _KINDS:
-            if self.xp.isdtype(dtype, word):
-                return letter
-        return "V"
+        return next((letter for letter, word in _KINDS if self.xp.isdtype(dtype, word)), "V")
 
     def dtypes(self) -> tuple[str, ...]:
         """Names of the dtypes that arrays of this backend can have."""
@@ -409,8 +406,12 @@ class Backend(Fallbacks, ABC):
         return False
 
     def writable(self, array: AnyArray) -> bool:
-        """Whether each element may be written to: not where a broadcast shows one several times."""
-        return True
+        """Whether each element may be written to: not where a broadcast shows one several times.
+
+        Optimizers refuse a parameter of such an array, and gradients are given as copies of it.
+        """
+        axes = zip(array.shape, getattr(array, "strides", ()), strict=False)
+        return 0 in array.shape or all([step or n < 2 for n, step in axes])
 
     def owns(self, array: AnyArray) -> bool:
         """Whether an array's memory is its own, and may be written to; False where unknown.

@@ -46,12 +46,12 @@ class Step:
             return None
         if spec_of(grad) is not parameter._spec:
             _check_gradient(parameter, grad)
-        flags = getattr(parameter._array, "flags", None)
-        if not getattr(flags, "writeable", True) and parameter.backend.mutable:
+        backend = parameter.backend
+        if not backend.writable(parameter._array) and backend.mutable:
             raise UpdateError(
                 f"update {parameter.name or 'of a parameter'}: expected an array that can be "
-                "changed, got a read-only one. Set the parameter's array to a copy of it. Nothing "
-                "has been updated."
+                "changed, got a read-only one, or one that shows an element several times. Set "
+                "the parameter's array to a copy of it. Nothing has been updated."
             )
         return cls(parameter, rule, grad)
 

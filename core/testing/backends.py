@@ -208,7 +208,7 @@ _CHANGES = {
 
 
 def _copies_are_apart(b: Backend) -> None:
-    """`copy`, `filled_like` share nothing; `copyto` takes all; `owns`, `memory` know views."""
+    """`copy`, `filled_like` are new memory; `copyto` takes all; `memory`, `writable` know views."""
     for shape in ((), (2, 3)):
         a = b.asarray(_values(*shape), "float32")
         kept = b.to_host(a).copy()
@@ -234,6 +234,13 @@ def _copies_are_apart(b: Backend) -> None:
         part = b.put(whole[1:], ..., 7.0)
         seen = b.to_host(whole)[1] == 7
         _demand(not seen or b.memory(part) == b.memory(whole), "memory is that of the whole")
+        spread = b.xp.broadcast_to(whole[:1], (3,))
+        if b.writable(spread):
+            spread = b.to_host(b.put(spread, 0, 5.0))
+            _demand(spread[1] != 5, "writable is False of what shows one element several times")
+        nothing, row = b.asarray(np.zeros((3, 0), "float32")), b.xp.expand_dims(whole, axis=0)
+        others = all(map(b.writable, (whole, whole[1:], row, nothing)))
+        _demand(others, "writable is True of other arrays")
     _demand(b.memory(b.copy(whole)) != b.memory(whole), "memory tells copies apart")
 
 

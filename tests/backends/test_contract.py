@@ -9,7 +9,7 @@ import core.functions as F
 import core.links as L
 from benchmarks.work import Work
 from benchmarks.workloads import WORKLOADS
-from core.arrays.backend import Device
+from core.arrays.backend import Backend, Device
 from core.communicators import create_communicator
 from core.errors import BackendError
 from core.optimizer.cell import Cell
@@ -173,3 +173,14 @@ def test_communicators_give_arrays_that_never_change_others(registered):
     layer.to_device(registered.default_device())
     AllreducePersistent(layer, create_communicator("local"))()
     assert type(layer.avg_var) is registered.array_type
+
+
+def test_gradients_show_no_element_twice_where_strides_tell(monkeypatch):
+    """As in CuPy, whose arrays can be written to after they have been broadcast."""
+    host = core.backend.get("numpy")
+    monkeypatch.setattr(type(host), "writable", Backend.writable)
+    x = core.Variable(np.ones((3, 1), "f"))
+    for array in (x.array, x.array[None], np.ones((3, 0))):
+        assert host.writable(array)
+    (2 * F.sum(x)).backward()
+    assert 0 not in x.grad.strides and x.grad.tolist() == [[2]] * 3

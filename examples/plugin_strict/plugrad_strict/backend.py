@@ -41,3 +41,7 @@ class StrictBackend(Backend):
     def memory(self, array: Any) -> int:
         """What tells whose memory an array shows, if it is a view."""
         return super().memory(array._array)
+
+    def writable(self, array):
+        """Whether each element may be written to: not where a broadcast shows one several times."""
+        return array._array.flags.writeable

@@ -167,6 +167,13 @@ class Tensors(TorchBackend):
         base = array._base
         return id(array if base is None else base)
 
+    def writable(self, array: Tensor) -> bool:
+        """Whether no element is shown twice, and PyTorch lets it be changed here."""
+        if array.is_inference() and not torch.is_inference_mode_enabled():
+            return False
+        axes = zip(array.shape, array.stride(), strict=True)
+        return not array.numel() or all([step or n < 2 for n, step in axes])
+
     def copyto(self, dst: Tensor, src: Any) -> Tensor:
         """Write a number or an array of any backend into `dst`."""
         return super().copyto(dst, self.taken(src) if isinstance(src, Tensor) else src)

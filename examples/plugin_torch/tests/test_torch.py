@@ -18,7 +18,7 @@ import core.functions as F
 import core.links as L
 from core import optimizers
 from core.arrays.backend import Device
-from core.errors import BackendError
+from core.errors import BackendError, UpdateError
 from core.testing import check_backend, check_op
 from core.tracing import Launched
 
@@ -325,3 +325,31 @@ def test_digits_are_learnt_and_a_run_that_is_resumed_repeats_its_bits(tmp_path):
         names = [name for name in whole.files if "/model:main/" in name]
         assert len(names) == 8
         assert all(np.array_equal(whole[name], resumed[name]) for name in names)
+
+
+def of_inference():
+    with torch.inference_mode():
+        return torch.ones(3)
+
+
+@pytest.mark.parametrize("made", [lambda: torch.ones(1).expand(3), of_inference])
+@pytest.mark.parametrize("name", ["SGD", "AdaGrad"])
+def test_parameters_that_cannot_be_changed_are_refused_before_anything_moves(name, made):
+    model = core.Link()
+    with model.init_scope():
+        model.p, model.q = core.Parameter(torch.ones(3)), core.Parameter(made())
+    optimizer = getattr(optimizers, name)().setup(model)
+    loss = F.sum(model.p**2) + F.sum(model.q**2)
+    with pytest.raises(UpdateError, match="update q: .* Nothing has been updated"):
+        optimizer.update(lambda: loss)
+    assert model.p.array.tolist() == [1, 1, 1] and optimizer.t == 0
+    model.q.array = model.q.array.clone()
+    optimizer.update(lambda: F.sum(model.p**2) + F.sum(model.q**2))
+    assert optimizer.t == 1
+
+
+def test_each_element_of_a_gradient_is_one_of_its_own():
+    x = core.Variable(torch.ones(3))
+    (2 * F.sum(x)).backward()
+    x.grad[0] = 5
+    assert x.grad.tolist() == [5, 2, 2]
