@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import weakref
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from core.arrays.backend import host
@@ -16,6 +18,7 @@ from core.tracing.recorded import Recorded
 from core.tracing.text import Writer
 
 Run = Callable[..., tuple[Any, ...]]
+_NUMBERS = count(1)
 
 
 def compiled(
@@ -31,10 +34,12 @@ def compiled(
     for i, equation in enumerate(program.equations):
         code.write(i, equation, tick)
     text = code.finished(live)
-    where = f"<program {program.name} {id(program):x}>"
-    linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+    where = f"<program {program.name} {next(_NUMBERS)}>"  # an id would be another's later on
     exec(compile(text, where, "exec"), code.scope)
-    return code.scope["program"]  # type: ignore[no-any-return]
+    made: Run = code.scope["program"]
+    linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+    weakref.finalize(made, linecache.cache.pop, where, None).atexit = False
+    return made
 
 
 class _Code(Writer):

@@ -1,6 +1,9 @@
 """What programs have in use at once: planned as it is, lowered by computing again, never shared."""
 
+import gc
 import importlib.util
+import linecache
+import traceback
 import tracemalloc
 
 import numpy as np
@@ -232,3 +235,22 @@ def test_updaters_take_it():
 def test_bytes_are_a_number(remat):
     with pytest.raises(ValueError, match="expected remat to be a number of bytes"):
         core.capture(lambda x: x, remat=remat)
+
+
+def test_the_text_of_a_program_lives_as_long_as_what_runs_it():
+    def texts():
+        gc.collect()
+        return [name for name in linecache.cache if name.startswith("<program told ")]
+
+    def told(x):
+        return F.tanh(x) + x[0]
+
+    program = core.trace(told, X)
+    program(X)
+    (name,) = texts()
+    with pytest.raises(Exception) as caught:  # whatever NumPy raises
+        program._run(None)
+    lines = traceback.extract_tb(caught.tb)
+    assert any(line.filename == name and "(" in line.line for line in lines)
+    del program, caught, lines
+    assert not texts()
