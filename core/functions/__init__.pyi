@@ -241,6 +241,11 @@ from plugins.functions.math.rounding import Ceil as Ceil
 from plugins.functions.math.rounding import Fix as Fix
 from plugins.functions.math.rounding import Floor as Floor
 from plugins.functions.math.scale import scale as scale
+from plugins.functions.math.segments import SegmentMax as SegmentMax
+from plugins.functions.math.segments import SegmentMean as SegmentMean
+from plugins.functions.math.segments import SegmentMin as SegmentMin
+from plugins.functions.math.segments import SegmentSoftmax as SegmentSoftmax
+from plugins.functions.math.segments import SegmentSum as SegmentSum
 from plugins.functions.math.sign import Sign as Sign
 from plugins.functions.math.sparse_matmul import CooMatMul as CooMatMul
 from plugins.functions.math.sparse_matmul import sparse_matmul as sparse_matmul
@@ -2358,6 +2363,126 @@ def floor(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.floor(np.array([-1.5, 1.5], "f"))
     variable([-2.,  1.], dtype=float32)
+    """
+
+def segment_max(x: Array, segments: Array, count: int, empty: float = 0.0) -> Variable:
+    """Find the greatest element of each segment of rows; NaN if there is one.
+
+    Each of several equal maxima gets the whole gradient.
+
+    Args:
+        x: Floating, (n, ...).
+        segments: Integers, (n,), each in [0, count): the segment of each row, in any order.
+        count: How many segments there are.
+        empty: What a segment without rows gets.
+
+    Returns:
+        (count, ...), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A number is none of a segment; where devices run ahead, under
+            `core.config.debug`.
+        ValueError: `count` is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.segment_max(np.array([1, 2, 4], "f"), np.array([0, 2, 0]), 3)
+    variable([4., 0., 2.], dtype=float32)
+    """
+
+def segment_mean(x: Array, segments: Array, count: int) -> Variable:
+    """Average the rows of each segment.
+
+    Args:
+        x: Floating, (n, ...). Floats of 16 bits are summed in float32.
+        segments: Integers, (n,), each in [0, count): the segment of each row, in any order.
+        count: How many segments there are, which may have no rows.
+
+    Returns:
+        (count, ...), and the dtype of `x`; 0 for a segment without rows.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A number is none of a segment; where devices run ahead, under
+            `core.config.debug`.
+        ValueError: `count` is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.segment_mean(np.array([1, 2, 4], "f"), np.array([0, 2, 0]), 3)
+    variable([2.5, 0. , 2. ], dtype=float32)
+    """
+
+def segment_min(x: Array, segments: Array, count: int, empty: float = 0.0) -> Variable:
+    """Find the least element of each segment of rows; NaN if there is one.
+
+    Each of several equal minima gets the whole gradient.
+
+    Args:
+        x: Floating, (n, ...).
+        segments: Integers, (n,), each in [0, count): the segment of each row, in any order.
+        count: How many segments there are.
+        empty: What a segment without rows gets.
+
+    Returns:
+        (count, ...), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A number is none of a segment; where devices run ahead, under
+            `core.config.debug`.
+        ValueError: `count` is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.segment_min(np.array([1, 2, 4], "f"), np.array([0, 2, 0]), 3)
+    variable([1., 0., 2.], dtype=float32)
+    """
+
+def segment_softmax(x: Array, segments: Array, count: int) -> Variable:
+    """Make each column of each segment of rows positive, with sum 1: softmax over the segment.
+
+    Attention over the neighbours of each node of a graph, for example.
+
+    Args:
+        x: Floating, (n, ...).
+        segments: Integers, (n,), each in [0, count): the segment of each row, in any order.
+        count: How many segments there are.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A number is none of a segment; where devices run ahead, under
+            `core.config.debug`.
+        ValueError: `count` is negative.
+
+    Source: Velickovic et al. 2018 (arXiv:1710.10903), equation 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.segment_softmax(np.array([0, 7, 0], "f"), np.array([0, 2, 0]), 3)
+    variable([0.5, 1. , 0.5], dtype=float32)
+    """
+
+def segment_sum(x: Array, segments: Array, count: int) -> Variable:
+    """Sum the rows of each segment.
+
+    Args:
+        x: Floating, (n, ...). Floats of 16 bits are summed in float32.
+        segments: Integers, (n,), each in [0, count): the segment of each row, in any order.
+        count: How many segments there are, which may have no rows.
+
+    Returns:
+        (count, ...), and the dtype of `x`; 0 for a segment without rows.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A number is none of a segment; where devices run ahead, under
+            `core.config.debug`.
+        ValueError: `count` is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.segment_sum(np.array([1, 2, 4], "f"), np.array([0, 2, 0]), 3)
+    variable([5., 0., 2.], dtype=float32)
     """
 
 def sign(x: Array) -> Variable:

@@ -28,6 +28,11 @@ OWN = (
     Case("pixel_unshuffle", (real(1, 1, 4, 2), 2)),
     Case("rms_normalization", (real(2, 3), real(3))),
     Case("scaled_dot_product_attention", (real(2, 3, 4), real(2, 5, 4), real(2, 5, 4))),
+    Case("segment_max", (real(4, 2), whole(4), 4)),
+    Case("segment_mean", (real(4, 2), whole(4), 4)),
+    Case("segment_min", (real(4, 2), whole(4), 4)),
+    Case("segment_softmax", (real(4, 2), whole(4), 4)),
+    Case("segment_sum", (real(4, 2), whole(4), 4)),
     Case("silu", (real(2, 3),)),
 )
 MOST = 3  # cases of a function

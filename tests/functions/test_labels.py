@@ -13,6 +13,9 @@ IMAGES, ROIS = np.ones((2, 1, 4, 4), "f"), np.array([[0, 0, 2, 2]] * 3, "f")
 LOOK_UPS = {
     "softmax_cross_entropy": (lambda t: F.softmax_cross_entropy(X, t, ignore_label=-7), 4),
     "select_item": (lambda t: F.select_item(X, t), 4),
+    "segment_max": (lambda t: F.segment_max(X, t, 3), 3),
+    "segment_mean": (lambda t: F.segment_mean(X, t, 3), 3),
+    "segment_softmax": (lambda t: F.segment_softmax(X, t, 3), 3),
     "hinge": (lambda t: F.hinge(X, t), 4),
     "embed_id": (lambda t: F.embed_id(t, W), 5),
     "embed_id with an ignored number": (lambda t: F.embed_id(t, W, ignore_label=-7), 5),

@@ -98,6 +98,19 @@ def test_logcumsumexp_of_infinities_and_far_apart(dtype):
     np.testing.assert_allclose(found, [0, 0, 2, 0, 2, 0], atol=1e-30)
 
 
+@pytest.mark.parametrize("many", [1, 30_000])  # by the formula, and by a loop where there are any
+def test_segments_of_nan_of_infinities_and_of_nothing(many):
+    x = np.repeat(np.array([[1, INF], [np.nan, 2], [-3, -INF], [5, 1]], "f"), many, axis=0)
+    of = np.repeat([0, 0, 2, 3], many)
+    nan = np.nan
+    most, least = F.segment_max(x, of, 5, empty=-1.0).array, F.segment_min(x, of, 5).array
+    np.testing.assert_array_equal(most, [[nan, INF], [-1, -1], [-3, -INF], [5, 1], [-1, -1]])
+    np.testing.assert_array_equal(least, [[nan, 2], [0, 0], [-3, -INF], [5, 1], [0, 0]])
+    assert F.segment_max(x[:0], of[:0], 2).shape == F.segment_mean(x[:0], of[:0], 2).shape == (2, 2)
+    huge = np.array([1000, 0, 1000], "f")
+    np.testing.assert_array_equal(F.segment_softmax(huge, np.array([1, 1, 0]), 2).array, [1, 0, 1])
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_scores_that_are_forbidden(dtype):
     x = np.array([[-INF, 0, 0]], dtype)

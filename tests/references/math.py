@@ -29,6 +29,24 @@ def _nearest_below(x):
     return float(math.floor(x))
 
 
+def _of_segments(function):
+    """A function of a list of numbers for each column of each segment."""
+
+    def reference(x, segments, count, empty=0.0):
+        y = np.full((count, *x.shape[1:]), empty)
+        for k in set(segments.tolist()):
+            for column in np.ndindex(*x.shape[1:]):
+                y[(k, *column)] = function(x[(segments == k, *column)].tolist())
+        return y
+
+    return reference
+
+
+def _segment_softmax(x, segments, count):
+    sums = _of_segments(lambda values: math.fsum(map(math.exp, values)))(x, segments, count)
+    return np.exp(x) / sums[segments]
+
+
 REFERENCES = {
     "ArgMax": _extremum(lambda a, b: a > b),
     "ArgMin": _extremum(lambda a, b: a < b),
@@ -49,6 +67,11 @@ REFERENCES = {
         )
     ),
     "Erf": each(math.erf),
+    "SegmentMax": _of_segments(max),
+    "SegmentMean": _of_segments(statistics.fmean),
+    "SegmentMin": _of_segments(min),
+    "SegmentSoftmax": _segment_softmax,
+    "SegmentSum": _of_segments(math.fsum),
     "Exp": each(math.exp),
     "Expm1": each(math.expm1),
     "Fmod": each(math.fmod),

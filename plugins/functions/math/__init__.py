@@ -34,6 +34,10 @@ provides = {
     "root": "Rsqrt Sqrt Square rsqrt sqrt square",
     "rounding": "Ceil Fix Floor ceil fix floor",
     "scale": "scale",
+    "segments": (
+        "SegmentMax SegmentMean SegmentMin SegmentSoftmax SegmentSum "
+        "segment_max segment_mean segment_min segment_softmax segment_sum"
+    ),
     "sign": "Sign sign",
     "sparse_matmul": "CooMatMul sparse_matmul",
     "squared_difference": "SquaredDifference squared_difference",

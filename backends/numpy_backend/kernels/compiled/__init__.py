@@ -34,6 +34,8 @@ COMPUTE = {
         "connection.linear:LinearFunction": "linear:linear",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "noise.dropout:Dropout": "noise:dropout",
+        "math.segments:SegmentMax": "segments:segment_max",
+        "math.segments:SegmentMin": "segments:segment_min",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
         "normalization.fixed_batch_normalization:FixedBatchNormalization": (
             "normalization:fixed_batch_normalization"
