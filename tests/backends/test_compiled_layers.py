@@ -290,6 +290,17 @@ def test_activations_of_what_is_not_finite(function: Any, dtype: str) -> None:
         compare(function, x, kind="elementwise")
 
 
+@settings(max_examples=10)
+@given(images(ndim=4), st.data())
+def test_images_sampled_within_and_beyond_them(x: Any, data: Any) -> None:
+    places = st.sampled_from([-1.5, -1.0, -0.3, 0.0, 0.8, 1.0, 1.2, np.nan, np.inf, -np.inf])
+    shape = len(x), 2, 2, 3
+    size = 12 * len(x)
+    grid = np.array(data.draw(st.lists(places, min_size=size, max_size=size)), x.dtype)
+    with np.errstate(invalid="ignore"):
+        compare(F.spatial_transformer_sampler, x, grid.reshape(shape))
+
+
 def test_small_calls_do_not_ask_kernels_that_say_so() -> None:
     asked = []
 

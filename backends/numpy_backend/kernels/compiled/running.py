@@ -12,9 +12,9 @@ from math import prod
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiler import (
     FLOATS,
-    SMALL,
     Array,
     Read2,
     Read3,
@@ -66,7 +66,7 @@ def along(a: Array, axis: int | None, product: bool) -> Array | None:
 
     An axis that lies backwards in memory is gone along from its end, as by the gradient of a sum.
     """
-    if a.size < SMALL or a.dtype not in FLOATS:
+    if a.size < compiler.SMALL or a.dtype not in FLOATS:
         return None
     if axis is None:
         a, axis = a.reshape(-1), 0
