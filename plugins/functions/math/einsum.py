@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from string import ascii_letters
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
@@ -35,20 +36,11 @@ class EinSum(FunctionNode):
     )
 
     def compute(self, xp, a, b):
-        one, other, output = _read(self.subscripts)
-        a, one = _summed(xp, a, one, other + output)
-        b, other = _summed(xp, b, other, one + output)
-        sizes = {**dict(zip(one, a.shape, strict=True)), **dict(zip(other, b.shape, strict=True))}
-        batch = "".join([c for c in one if c in other and c in output])
-        inner = "".join([c for c in one if c in other and c not in output])
-        rows = "".join([c for c in one if c not in other])
-        columns = "".join([c for c in other if c not in one])
-        left = _grouped(xp, a, one, (batch, rows, inner), sizes)
-        right = _grouped(xp, b, other, (batch, inner, columns), sizes)
-        product = xp.matmul(left, right) if inner else left * right
-        labels = batch + rows + columns
-        product = xp.reshape(product, tuple([sizes[c] for c in labels]))
-        return xp.permute_dims(product, tuple([labels.index(c) for c in output]))
+        plan = _plan(self.subscripts)
+        left, right = plan.left.matrix(xp, a), plan.right.matrix(xp, b)
+        product = xp.matmul(left, right) if plan.inner else left * right
+        sizes = {**plan.right.sizes(b.shape), **plan.left.sizes(a.shape)}
+        return _ordered(xp, xp.reshape(product, tuple([sizes[c] for c in plan.labels])), plan.order)
 
     def gradient_a(self, xp, g, b):
         one, other, output = _read(self.subscripts)
@@ -65,19 +57,68 @@ def _read(subscripts: str) -> tuple[str, str, str]:
     return one, other, output
 
 
-def _summed(xp: Any, x: Any, labels: str, needed: str) -> tuple[Any, str]:
-    """The sum over the labels that nobody needs, and those that remain."""
+class _Factor(NamedTuple):
+    """How an operand becomes a stack of matrices."""
+
+    labels: str
+    gone: tuple[int, ...]  # axes that nobody else has, which are summed over
+    order: tuple[int, ...]
+    groups: tuple[str, str, str]
+
+    def matrix(self, xp: Any, x: Any) -> Any:
+        """The sum over axes that are gone, with each group of labels made one axis."""
+        sizes = self.sizes(x.shape)
+        if self.gone:
+            x = xp.sum(x, axis=self.gone, dtype=x.dtype)
+        shape = tuple([prod([sizes[c] for c in group]) for group in self.groups])
+        return xp.reshape(_ordered(xp, x, self.order), shape)
+
+    def sizes(self, shape: tuple[int, ...]) -> dict[str, int]:
+        """Label -> how long its axis is."""
+        return dict(zip(self.labels, shape, strict=True))
+
+
+class _Plan(NamedTuple):
+    """Both operands, whether they have labels in common that are gone, and the product's axes."""
+
+    left: _Factor
+    right: _Factor
+    inner: str
+    labels: str
+    order: tuple[int, ...]
+
+
+@lru_cache(256)
+def _plan(subscripts: str) -> _Plan:
+    one, other, output = _read(subscripts)
+    batch = "".join([c for c in one if c in other and c in output])
+    inner = "".join([c for c in one if c in other and c not in output])
+    rows = "".join([c for c in one if c not in other and c in output])
+    columns = "".join([c for c in other if c not in one and c in output])
+    labels = batch + rows + columns
+    return _Plan(
+        _factor(one, (batch, rows, inner)),
+        _factor(other, (batch, inner, columns)),
+        inner,
+        labels,
+        _order(labels, output),
+    )
+
+
+def _factor(labels: str, groups: tuple[str, str, str]) -> _Factor:
+    needed = "".join(groups)
     kept = "".join([c for c in labels if c in needed])
     gone = tuple([i for i, c in enumerate(labels) if c not in needed])
-    return (xp.sum(x, axis=gone, dtype=x.dtype) if gone else x), kept
+    return _Factor(labels, gone, _order(kept, needed), groups)
 
 
-def _grouped(
-    xp: Any, x: Any, labels: str, groups: tuple[str, str, str], sizes: dict[str, int]
-) -> Any:
-    """The operand with its axes in the order of the groups, each group made one axis."""
-    x = xp.permute_dims(x, tuple([labels.index(c) for c in "".join(groups)]))
-    return xp.reshape(x, tuple([prod([sizes[c] for c in group]) for group in groups]))
+def _order(labels: str, wanted: str) -> tuple[int, ...]:
+    return tuple([labels.index(c) for c in wanted])
+
+
+def _ordered(xp: Any, x: Any, order: tuple[int, ...]) -> Any:
+    """The array with its axes in this order, itself if it has them so."""
+    return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
 
 
 def _toward(xp: Any, g: Any, x: Any, labels: tuple[str, str, str], shape: tuple[int, ...]) -> Any:
@@ -159,8 +200,7 @@ def _letters(labels: Any) -> str:
 
 
 def _contracted(text: str, xs: list[Variable]) -> Variable:
-    _check_ranks(text, xs)
-    inputs, output = parse(text, [x.ndim for x in xs])
+    inputs, output = _parsed(text, tuple([x.ndim for x in xs]))
     sizes = _sizes(inputs, xs)
     operands = [_plain(labels, x) for labels, x in zip(inputs, xs, strict=True)]
     labels, y = operands[0]
@@ -172,15 +212,19 @@ def _contracted(text: str, xs: list[Variable]) -> Variable:
         y = EinSum.call(y, x, subscripts=f"{labels},{theirs}->{kept}")
         labels = kept
     # A label that every operand has with length 1 was dropped everywhere.
-    return _arranged(labels, y, output).reshape(tuple([sizes[c] for c in output]))
+    y, shape = _arranged(labels, y, output), tuple([sizes[c] for c in output])
+    return y if y.shape == shape and y is not xs[0] else y.reshape(shape)
 
 
-def _check_ranks(text: str, xs: list[Variable]) -> None:
+@lru_cache(256)
+def _parsed(text: str, ranks: tuple[int, ...]) -> tuple[list[str], str]:
+    """The labels of operands of so many axes, and of the result."""
     parts = text.replace(" ", "").partition("->")[0].split(",")
-    for i, (part, x) in enumerate(zip(parts, xs, strict=False)):
+    for i, (part, ndim) in enumerate(zip(parts, ranks, strict=False)):
         count = len(part.replace("...", ""))
-        if x.ndim < count or (x.ndim > count and "..." not in part):
-            raise _refused(f"operands[{i}].ndim fits {part!r}", str(x.ndim))
+        if ndim < count or (ndim > count and "..." not in part):
+            raise _refused(f"operands[{i}].ndim fits {part!r}", str(ndim))
+    return parse(text, list(ranks))
 
 
 def _arranged(labels: str, x: Variable, output: str) -> Variable:
@@ -206,9 +250,10 @@ def _sizes(inputs: list[str], xs: list[Variable]) -> dict[str, int]:
 
 def _plain(labels: str, x: Variable) -> tuple[str, Variable]:
     """An operand without axes of length 1, each of its labels once."""
-    axes = [i for i, n in enumerate(x.shape) if n != 1]
-    labels = "".join([labels[i] for i in axes])
-    x = x.reshape(tuple([x.shape[i] for i in axes]))
+    if 1 in x.shape:
+        axes = [i for i, n in enumerate(x.shape) if n != 1]
+        labels = "".join([labels[i] for i in axes])
+        x = x.reshape(tuple([x.shape[i] for i in axes]))
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
