@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Self
 
 from core.errors import RegistrationError, nearest
 from core.errors.keywords import answering
+from core.errors.place import warn
 from core.errors.set_by_init import set_by_init
 from core.graph.fitting import is_array
+from core.graph.variable import Variable
 from core.link.initializer import as_initializer
 from core.link.parameter import Parameter
 
@@ -107,6 +109,12 @@ class Registering:
                 self._refuse_taken(name)
             self._params[name] = None
             in_scope.add(name)
+        elif isinstance(value, Variable) and value.requires_grad:
+            warn(
+                f"{type(self).__name__}.{name}: a Variable is no parameter, so it is neither "
+                "trained nor saved nor moved. Make it core.Parameter(array); or set it outside of "
+                "init_scope, if it is not to be trained."
+            )
 
     def _refuse_taken(self, name: str) -> None:
         """Raise where something is registered under `name`, or the class needs it for itself."""

@@ -51,8 +51,10 @@ class Sequential(ChainList):
         """Make these the layers, if all of them can be."""
         for layer in layers:
             if not callable(layer):
+                unpack = isinstance(layer, (list, tuple))
                 raise TypeError(
                     f"Sequential: expected links and callables, got {type(layer).__name__}."
+                    + " Give them one by one: Sequential(*layers)." * unpack
                 )
             if isinstance(layer, type) and issubclass(layer, Link):
                 name = layer.__name__

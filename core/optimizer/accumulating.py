@@ -94,6 +94,8 @@ class Accumulating(Optimizer):
             raise UpdateError(
                 f"{type(self).__name__}.{'update' if share is None else 'accumulate'}: expected "
                 f"the loss function to return a Variable, got {type(loss).__name__}."
+                + " Is there no `return loss` in it?"
+                * (loss is None)
             )
         if self._parts == 0:
             if self._use_cleargrads:

@@ -51,7 +51,8 @@ class Optimizer(LossScaling, KnownAttributes):
 
         if not isinstance(link, Link):
             raise TypeError(
-                f"{type(self).__name__}.setup: expected a link, got {type(link).__name__}."
+                f"{type(self).__name__}.setup: expected a link, got {type(link).__name__}. Give "
+                "the model itself: its parameters are found in it, those that are frozen left out."
             )
         text = warning_of(f"{type(self).__name__}.setup", link)
         if text:

@@ -207,6 +207,28 @@ def test_values_that_come_later_are_no_slips(make_trainer, make):
     make_trainer(make(["main/loss", "validation/main/loss", "norm"])).run()
 
 
+@pytest.mark.parametrize("reports", [False, True])
+def test_a_model_that_reports_nothing(tmp_path, reports, recwarn):
+    class Line(core.Chain):
+        def forward(self, x):
+            loss = core.functions.mean(self.l(x) ** 2)
+            if reports:
+                core.report({"loss": loss}, self)
+            return loss
+
+    model = Line(l=L.Linear(1, 1))
+    batches = core.iterators.SerialIterator(np.ones((4, 1), "f"), 2)
+    updater = training.updaters.StandardUpdater(batches, core.optimizers.SGD().setup(model))
+    trainer = training.Trainer(updater, (2, "epoch"), tmp_path)
+    trainer.extend(extensions.LogReport())
+    trainer.extend(extensions.observe_lr())
+    trainer.extend(extensions.PrintReport(["epoch", "lr", "main/loss"]))
+    trainer.run()
+    told = [str(found.message) for found in recwarn]
+    assert len(told) == (not reports)
+    assert all("nothing has reported 'main/loss' so far, nor anything" in text for text in told)
+
+
 def test_the_root_of_a_graph(make_trainer):
     trainer = make_trainer(extensions.dump_graph("main/los"))
     with pytest.raises(KeyError, match="'main/los'.*Did you mean 'main/loss'"):

@@ -137,6 +137,16 @@ def test_operation_expected_and_actual(name):
         (lambda: core.datasets.split_dataset([1, 2], 3), "3"),
         (lambda: core.dataset.concat_examples([]), "(?i)batch|example"),
         (lambda: core.optimizers.SGD().setup(3), "expected a link, got int"),
+        (lambda: core.optimizers.SGD().setup([]), "got list. Give the model itself"),
+        (lambda: core.Sequential([L.Linear(1, 1)]), r"got list. .*Sequential\(\*layers\)"),
+        (
+            lambda: core.optimizers.SGD().setup(L.Linear(1, 1)).update(lambda: None),
+            "got NoneType. Is there no `return loss`",
+        ),
+        (
+            lambda: L.Classifier(L.Linear(1, 1))(image=a(1, 1), label=a(1)),
+            "got 0 positional arguments and image, label. Name one of these as label_key",
+        ),
         (lambda: L.Classifier(L.Linear(3, 2), label_key="y")(a(2, 3)), "'y'"),
     ],
 )

@@ -68,6 +68,16 @@ def test_a_target_without_parameters_is_told():
         optimizers.SGD().setup(core.Chain(act=core.Sequential(core.functions.relu)))
 
 
+def test_a_variable_in_the_place_of_a_parameter_is_told():
+    link = core.Chain(l=L.Linear(2, 2))
+    link.state = core.Variable(np.ones(2, "f"))
+    with link.init_scope():
+        link.constant = core.Variable(np.ones(2, "f"), requires_grad=False)
+        with pytest.warns(UserWarning, match=r"Chain\.w: a Variable is no parameter") as told:
+            link.w = core.Variable(np.ones(2, "f"))
+    assert told[0].filename == __file__
+
+
 def taken_care_of():
     frozen = L.Linear(2, 2)
     frozen.disable_update()

@@ -92,7 +92,8 @@ class Classifier(Chain):
         if not -len(args) <= key < len(args):
             raise ValueError(
                 f"links.Classifier: expected the labels as argument number {key}, got "
-                f"{len(args)} arguments."
+                f"{len(args)} positional arguments"
+                + (f" and {', '.join(kwargs)}. Name one of these as label_key." if kwargs else ".")
             )
         place = key % len(args)
         return args[place], args[:place] + args[place + 1 :]
