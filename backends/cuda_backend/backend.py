@@ -269,7 +269,7 @@ class CudaBackend(Backend):
 
         with self._on(a.device):
             name = self.dtype_name(a.dtype)
-            return scatter_add(self.cupy, self._compiler, a, index, values, name)
+            return scatter_add(self.xp, self._compiler, a, index, values, name)
 
     def windows(
         self,

@@ -24,6 +24,7 @@ from backends.cuda_backend.backend import CudaBackend
 from core.arrays.fallbacks import Fallbacks
 from core.compat import cuda
 from core.errors import BackendError, BackendUnavailable
+from core.testing import check_backend
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -437,6 +438,11 @@ def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
     np.testing.assert_allclose(xp.vecdot(x, x, axis=0), np.sum(host * host, axis=0))
     assert "unstack" in dir(xp)
     assert "exp" in dir(xp)
+
+
+@on_cpu
+def test_the_backend_keeps_its_contract_with_what_cupy_has(gpu: CudaBackend) -> None:
+    check_backend(gpu)
 
 
 def test_linear_algebra_has_what_cupy_lacks(gpu: CudaBackend) -> None:
