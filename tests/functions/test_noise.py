@@ -236,6 +236,21 @@ def test_what_was_drawn_can_be_given_again(seeded):
         np.testing.assert_array_equal(again.array, first.array)
 
 
+def test_given_draws_are_constants_of_traces_and_those_of_every_example():
+    x, draw, W = np.ones((2, 3)), np.array([[0.0, 1, 0], [1, 1, 0]]), np.ones((2, 3))
+    functions = (
+        lambda x: F.dropout(x, mask=draw),
+        lambda x: F.rrelu(x, r=draw),
+        lambda x: F.gaussian(x, x, eps=draw),
+        lambda x: F.zoneout(x, 2 * x, mask=draw > 0),
+        lambda x: F.simplified_dropconnect(x, W, mask=draw),
+    )
+    for function in functions:
+        y = function(x).array
+        np.testing.assert_array_equal(core.trace(function, x)(x).array, y)
+        np.testing.assert_array_equal(core.vmap(function)(np.stack([x, x])).array, [y, y])
+
+
 def test_dropped_weights_of_attention_are_as_many_as_asked_for(seeded):
     q, k = np.zeros((300, 2)), np.zeros((300, 2))
     y = F.scaled_dot_product_attention(q, k, np.eye(300), dropout_p=0.3).array

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, Variable, as_array, as_variable, choice, config, real
+from core import Domain, Elementwise, Variable, as_variable, choice, config, real
 from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
+from plugins.functions.beside import beside
 
 
 def _like_x(f: Any, x: Any) -> None:
@@ -87,8 +88,7 @@ def rrelu(
         x = as_variable(x)
         r = x.xp.full_like(x.array, (l + u) / 2)
     elif r is not None:
-        backend.of(x, r)
-        r = as_array(r)
+        r = beside(r, x)
     node = RReLU(l, u, r)
     (y,) = node.apply((x,))
     return (y, node.r) if return_r else y

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from core import Domain, Elementwise, Variable, as_variable, choice, config, real
-from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
+from plugins.functions.beside import beside
 
 
 def _mask_broadcasts(f: Any, x: Any) -> None:
@@ -93,7 +93,7 @@ def dropout(
     variable([1., 1.], dtype=float32)
     """
     if mask is not None:
-        backend.of(x, mask)
+        mask = beside(mask, x)
     if not 0 <= ratio < 1:
         raise ValueError(f"dropout: expected a ratio in [0, 1), got {ratio}")
     if not config.train:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_array, real
-from core.arrays import backend
+from core import Domain, FunctionNode, Variable, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
+from plugins.functions.beside import beside
 
 
 def _eps_fits(f: Any, mean: Any, ln_var: Any) -> None:
@@ -72,8 +72,6 @@ def gaussian(
     >>> F.gaussian(np.ones(2, "f"), np.zeros(2, "f"), eps=np.array([0, 2], "f"))
     variable([1., 3.], dtype=float32)
     """
-    if eps is not None:
-        backend.of(mean, eps)
-    node = Gaussian(None if eps is None else as_array(eps))
+    node = Gaussian(None if eps is None else beside(eps, mean))
     (y,) = node.apply((mean, ln_var))
     return (y, node.eps) if return_eps else y

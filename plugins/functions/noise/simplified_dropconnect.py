@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, real
-from core.arrays import backend
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
+from plugins.functions.beside import beside
 
 
 def _mask_fits(f: Any, x: Any, W: Any, *b: Any) -> None:
@@ -111,8 +111,7 @@ def simplified_dropconnect(
         raise ValueError(f"simplified_dropconnect: expected a ratio in [0, 1), got {ratio}")
     x = as_variable(x)
     if mask is not None:
-        backend.of(x, mask)
-        mask = as_array(mask)
+        mask = beside(mask, x)
         if mask.ndim not in (2, 3):
             raise ValueError(
                 f"simplified_dropconnect: expected a mask (m, k) or (n, m, k), got {mask.shape}"

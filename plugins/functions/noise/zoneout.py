@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, config, real
-from core.arrays import backend
+from core import Domain, FunctionNode, Variable, as_variable, choice, config, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
+from plugins.functions.beside import beside
 
 
 def _mask_fits(f: Any, h: Any, x: Any) -> None:
@@ -79,6 +79,5 @@ def zoneout(h: Array, x: Array, ratio: float = 0.5, *, mask: Array | None = None
     if not 0 <= ratio <= 1:
         raise ValueError(f"zoneout: expected a ratio in [0, 1], got {ratio}")
     if mask is not None:
-        backend.of(h, x, mask)
-        mask = as_array(mask)
+        mask = beside(mask, h, x)
     return Zoneout.call(h, x, ratio, mask) if config.train else as_variable(x)
