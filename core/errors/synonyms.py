@@ -84,6 +84,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "mse_loss": "mean_squared_error",
         "multi_head_attention_forward": "core.links.MultiHeadAttention",
         "nll_loss": "softmax_cross_entropy",
+        "nms": "non_maximum_suppression",
         "norm": "numpy.linalg.norm",
         "permute": "transpose",
         "pow": "x**2",

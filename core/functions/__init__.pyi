@@ -128,6 +128,9 @@ from plugins.functions.evaluation.classification_summary import (
 from plugins.functions.evaluation.classification_summary import f1_score as f1_score
 from plugins.functions.evaluation.classification_summary import precision as precision
 from plugins.functions.evaluation.classification_summary import recall as recall
+from plugins.functions.evaluation.non_maximum_suppression import (
+    non_maximum_suppression as non_maximum_suppression,
+)
 from plugins.functions.evaluation.r2_score import R2Score as R2Score
 from plugins.functions.evaluation.r2_score import r2_score as r2_score
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType
@@ -93,3 +96,34 @@ def test_what_does_not_fit_is_refused():
         F.r2_score(SCORES, SCORES, np.ones(2))
     with pytest.raises(ValueError, match="'uniform_average' or 'raw_values'"):
         F.r2_score(SCORES, SCORES, multioutput="variance_weighted")
+
+
+@given(st.integers(0, 12), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.none() | st.integers(0, 4))
+def test_boxes_stand_for_those_that_they_cover(n, threshold, limit):
+    """Against whole numbers of elements of a grid that boxes have in common."""
+    random = np.random.default_rng(n)
+    low = random.integers(0, 5, (n, 2))
+    boxes = np.concatenate([low, low + random.integers(0, 4, (n, 2))], axis=1)
+    scores = random.integers(0, 5, n).astype("uint8")  # of which some are equal
+    masks = np.zeros((n, 9, 9), bool)
+    for mask, (y, x, end, right) in zip(masks, boxes, strict=True):
+        mask[y:end, x:right] = True
+    chosen = []
+    for i in sorted(range(n), key=lambda i: -int(scores[i])):
+        shared = [(masks[i] & masks[j]).sum() for j in chosen]
+        either = [(masks[i] | masks[j]).sum() for j in chosen]
+        if all([a <= threshold * b for a, b in zip(shared, either, strict=True)]):
+            chosen.append(i)
+    found = F.non_maximum_suppression(boxes, threshold, scores, limit)
+    assert found.array.tolist() == chosen[:limit] and found.dtype == np.int64
+    ordered = F.non_maximum_suppression(boxes[np.argsort(-scores.astype(int), kind="stable")], 1)
+    assert ordered.array.tolist() == [*range(n)]
+
+
+def test_boxes_and_scores_of_other_shapes_are_refused():
+    with pytest.raises(InvalidType, match=r"boxes.shape\[1\] == 4\nActual: 5 != 4"):
+        F.non_maximum_suppression(np.zeros((2, 5)), 0.5)
+    with pytest.raises(InvalidType, match=r"scores.shape == boxes.shape\[:1\]"):
+        F.non_maximum_suppression(np.zeros((2, 4)), 0.5, np.zeros((2, 1)))
+    with pytest.raises(core.errors.InvalidSetting, match=r"threshold to be a number in \[0, 1\]"):
+        F.non_maximum_suppression(np.zeros((2, 4)), 50)

@@ -23,6 +23,7 @@ OWN = (
     Case("arcsinh", (real(2, 3),)),
     Case("gelu", (real(2, 3),)),
     Case("logcumsumexp", (real(2, 3),), {"axis": 1}),
+    Case("non_maximum_suppression", (real(5, 4), 0.5)),
     Case("one_hot", (whole(2, 3), 4)),
     Case("pixel_shuffle", (real(1, 4, 2, 3), 2)),
     Case("pixel_unshuffle", (real(1, 1, 4, 2), 2)),
@@ -333,7 +334,16 @@ def test_what_is_not_a_number_stays_so(name):
         assert any(np.isnan(y.array).any() for y in outputs), f"argument {which}"
 
 
-CHOOSING = {"accuracy", "argmax", "argmin", "binary_accuracy", "precision", "recall", "zoneout"}
+CHOOSING = {
+    "non_maximum_suppression",
+    "accuracy",
+    "argmax",
+    "argmin",
+    "binary_accuracy",
+    "precision",
+    "recall",
+    "zoneout",
+}
 
 
 NUMBERS = {
