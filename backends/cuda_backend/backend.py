@@ -147,11 +147,23 @@ class CudaBackend(Backend):
 
     def to_device(self, array: Array, device: Any = None) -> Array:
         """The array on another GPU; itself where it is there already."""
-        target = self.as_device(device)
-        if self.device_of(array) == target:
+        target, source = self.as_device(device), self.device_of(array)
+        if source == target:
             return array
+        # The copy is made in the target's stream, of what the source's has been asked to write.
+        written = self._reached(source)
         with self._on(target):
-            return self.cupy.array(array)
+            self.cupy.cuda.get_current_stream().wait_event(written)
+            made = self.cupy.array(array)
+        read = self._reached(target)
+        with self._on(source):  # whose memory may be written to again only then
+            self.cupy.cuda.get_current_stream().wait_event(read)
+        return made
+
+    def _reached(self, device: Device) -> Any:
+        """The event that a device's current stream has done what it was asked until now."""
+        with self._on(device):
+            return self.cupy.cuda.get_current_stream().record()
 
     def entered(self, device: Device) -> AbstractContextManager[Any]:
         """A context in which CuPy itself works on the device."""

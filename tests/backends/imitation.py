@@ -47,8 +47,17 @@ Device.__module__ = "cupy.cuda.device"
 
 
 class Stream:
+    ptr = 0
+    waited: list[tuple[int, int]] = []  # by which device for which
+
     def __init__(self, non_blocking: bool = False) -> None:
         self.non_blocking = non_blocking
+
+    def record(self) -> int:
+        return _current[-1]
+
+    def wait_event(self, event: int) -> None:
+        self.waited.append((_current[-1], event))
 
     def __enter__(self) -> Stream:
         return self
@@ -144,7 +153,7 @@ class Imitation(ModuleType):
             Event=object,
             runtime=runtime,
             is_available=lambda: True,
-            get_current_stream=lambda: SimpleNamespace(ptr=0),
+            get_current_stream=Stream,
         )
         self.lib = SimpleNamespace(
             stride_tricks=SimpleNamespace(
@@ -155,7 +164,7 @@ class Imitation(ModuleType):
         self._pool = Pool()
 
     def array(self, obj: Any, dtype: Any = None) -> Any:
-        return np.array(np.asarray(obj), dtype=dtype).view(ndarray)
+        return np.array(plain(obj), dtype=dtype).view(ndarray)
 
     def asarray(self, obj: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         if isinstance(obj, ndarray) and not copy:

@@ -29,7 +29,7 @@ from core.testing import check_backend
 sys.path.insert(0, str(Path(__file__).parent))
 
 from cuda_on_cpu import Kernels
-from imitation import Device, Imitation, ndarray, strays
+from imitation import Device, Imitation, Stream, ndarray, strays
 
 ROOT = Path(__file__).resolve().parents[2]
 ABSENT = presence.missing()
@@ -438,6 +438,14 @@ def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
     np.testing.assert_allclose(xp.vecdot(x, x, axis=0), np.sum(host * host, axis=0))
     assert "unstack" in dir(xp)
     assert "exp" in dir(xp)
+
+
+def test_copies_between_gpus_are_in_the_order_of_both_streams(gpu: CudaBackend) -> None:
+    x = gpu.asarray(np.arange(3.0), device=0)
+    Stream.waited.clear()
+    assert gpu.device_of(gpu.to_device(x, 1)).id == 1
+    assert Stream.waited == [(1, 0), (0, 1)]  # until it is written, and until it is read
+    assert gpu.to_device(x, 0) is x and len(Stream.waited) == 2
 
 
 @on_cpu
