@@ -12,7 +12,7 @@ from core.registry.threads import num_threads
 from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator
-from plugins.processes import workers
+from plugins.processes import mapped_files, workers
 from plugins.processes.ipc import encode, write
 from plugins.processes.workers import Answer, Words, Workers
 
@@ -38,7 +38,8 @@ class MultiprocessIterator(PrefetchIterator):
     It pays where a dataset computes in Python. Each of the `n_processes` workers (if None, as many
     as `config.num_threads` says, else one for each processor) computes in one thread, and has a
     copy of the dataset, made when the first batch is asked for; arrays in it share memory until a
-    worker writes to them. The dataset and its examples must be picklable.
+    worker writes to them, and those of `numpy.load(path, mmap_mode="r")` stay in their file. The
+    dataset and its examples must be picklable.
     Workers are started afresh (forkserver, or spawn): a script needs
     `if __name__ == "__main__":` around what it does.
 
@@ -155,7 +156,7 @@ class MultiprocessIterator(PrefetchIterator):
 def _workers(dataset: Any, n_processes: int) -> Workers:
     """New processes, each with its own copy of the dataset as it is now."""
     try:
-        content = encode(dataset)
+        content = encode(dataset, mapped_files.dumps)
     except Exception as error:
         raise _WORDS.unpicklable(error) from error
     loader = Loader()

@@ -18,7 +18,7 @@ import pickle
 import struct
 import tempfile
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,10 @@ _BROKEN_OFF = "a message from a worker process ends before its time"
 _INLINE = 2048
 
 
-def encode(obj: Any) -> list[Any]:
+def encode(obj: Any, dumps: Callable[..., bytes] = pickle.dumps) -> list[Any]:
     """The message as pieces of bytes, one after the other; the arrays are not copied."""
     buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
+    head = dumps(obj, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(head), *(buffer.raw() for buffer in buffers)]
     table = struct.pack(f"<{len(parts) + 1}Q", len(parts), *(part.nbytes for part in parts))
     pieces: list[Any] = []
