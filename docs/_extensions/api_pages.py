@@ -1,15 +1,18 @@
 """The reference: a page for each family of names that plugins give, and one for the core itself.
 
-The pages are written before the site is read, from what is installed, and hold nothing but the
-names: signatures and texts come from the docstrings.
+The pages are written before the site is read, from what is installed, and hold the names, in front
+with the summaries of their docstrings: signatures and texts come from these too.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from docstrings import escaped
 
 import core
 from core.registry.kinds import FACADES, KINDS
@@ -21,20 +24,24 @@ GENERATED = "reference/api"
 def write(app: Any) -> None:
     """Write all pages that have changed."""
     root = Path(app.srcdir, GENERATED)
-    pages = {"core": _page("core", _core())}
+    cores = _core()
+    pages = {"core": _page("core", cores, _overview(cores))}
     for kind, facade in FACADES.items():
         entries = sorted(bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
         families = {name: list(group) for name, group in groupby(entries, key=lambda e: e[0])}
         if len(families) == 1:
             names = [(name, value) for _, name, value in entries]
-            pages[kind] = _page(KINDS[kind].meaning, [(facade, *pair) for pair in names])
+            named = [(facade, *pair) for pair in names]
+            pages[kind] = _page(KINDS[kind].meaning, named, _overview(named))
             continue
+        lines = []
         for family, group in families.items():
-            named = [(facade, name, value) for _, name, value in group]
-            pages[f"{kind}.{family}"] = _page(f"{family.replace('_', ' ').capitalize()}", named)
+            named, page = [(facade, name, value) for _, name, value in group], f"{kind}.{family}"
+            pages[page] = _page(family.replace("_", " ").capitalize(), named)
+            lines += [*_heading(f":doc:`{page}`", "-"), *_overview(named)]
         inside = [f"{kind}.{family}" for family in families]
-        pages[kind] = _contents(KINDS[kind].meaning, inside)
-    pages["index"] = _contents("Reference", ["core", *FACADES])
+        pages[kind] = _contents(KINDS[kind].meaning, inside, "hidden:", lines)
+    pages["index"] = _contents("Reference", ["core", *FACADES], "maxdepth: 1")
     root.mkdir(parents=True, exist_ok=True)
     for old in root.glob("*.rst"):
         if old.stem not in pages:
@@ -51,18 +58,35 @@ def _core() -> list[tuple[str, str, Any]]:
     return [("core", name, value) for name, value in values if not inspect.ismodule(value)]
 
 
-def _heading(title: str) -> list[str]:
-    return [title, "=" * len(title), ""]
+def _heading(title: str, line: str = "=") -> list[str]:
+    return [title, line * len(title), ""]
 
 
-def _contents(title: str, pages: list[str]) -> str:
-    return "\n".join([*_heading(title), ".. toctree::", "", *[f"   {page}" for page in pages], ""])
+def _contents(title: str, pages: list[str], option: str, lines: Sequence[str] = ()) -> str:
+    tree = [".. toctree::", f"   :{option}", "", *[f"   {page}" for page in pages], ""]
+    return "\n".join([*_heading(title), *tree, *lines])
 
 
-def _page(title: str, entries: list[tuple[str, str, Any]]) -> str:
-    lines = _heading(title)
+def _overview(entries: list[tuple[str, str, Any]]) -> list[str]:
+    """What each name does, in the words of its docstring."""
+    lines = []
     for module, name, value in entries:
-        index = ["   :no-index:"] * (module != "core" and getattr(core, name, None) is value)
+        place = f"{'core' if _is_cores(module, name, value) else module}.{name}"
+        said = "" if isinstance(value, bool | int | str) else inspect.getdoc(value) or ""
+        (text,) = escaped([" ".join(said.partition("\n\n")[0].split("\n"))])
+        lines.append(f"- :py:obj:`{name} <{place}>`{': ' * bool(text)}{text}")
+    return [*lines, ""]
+
+
+def _is_cores(module: str, name: str, value: Any) -> bool:
+    """Whether a name of a kind is documented on the page of the core."""
+    return module != "core" and getattr(core, name, None) is value
+
+
+def _page(title: str, entries: list[tuple[str, str, Any]], overview: Sequence[str] = ()) -> str:
+    lines = [*_heading(title), *overview]
+    for module, name, value in entries:
+        index = ["   :no-index:"] * _is_cores(module, name, value)
         if inspect.isclass(value):
             lines += [f".. autoclass:: {module}.{name}", "   :members:", *index, ""]
         elif callable(value):
