@@ -114,7 +114,7 @@ OF_LIBRARIES = {
     "compat/cuda.py",  # Chainer's module of that name
     "compat/__init__.py",
     "compat/backends.py",
-    "errors/synonyms.py",  # methods of other libraries
+    "errors/names_of_others.py",  # methods of other libraries
     "show/info.py",  # their versions
 }
 

@@ -1,8 +1,8 @@
 """What is raised, where it comes from, and what to write instead.
 
 `exceptions` has the errors, all of them `CoreError`s; `place` finds link and line, `cures` and
-`synonyms` what was meant. The other files hold checks that are shared: of attributes, arguments,
-and of an `__init__` that was not called.
+`synonyms` what was meant, by the table `names_of_others`. The other files hold checks that are
+shared: of attributes, arguments, and of an `__init__` that was not called.
 """
 
 from core.errors import exceptions as exceptions
