@@ -27,6 +27,13 @@ def require(name: str, *conditions: tuple[str, Any, Any]) -> None:
             raise refused(name, expect, f"{actual} != {expected}")
 
 
+def dtype_name(x: Any) -> str:
+    """The name of the dtype of an array or Variable, which is one for both orders of bytes."""
+    from core.arrays import backend
+
+    return backend.of(x).dtype_name(x.dtype)
+
+
 def require_integral(name: str, **inputs: Any) -> None:
     """Raise if one of the inputs, arrays or Variables by name, is not of integers."""
     from core.arrays import backend

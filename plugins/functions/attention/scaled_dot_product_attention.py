@@ -16,6 +16,7 @@ from plugins.functions.array.where import where
 from plugins.functions.attention.attention import Attention
 from plugins.functions.math.product import product as matmul
 from plugins.functions.noise.dropout import dropout
+from plugins.functions.refusal import dtype_name
 
 
 @checked
@@ -86,8 +87,8 @@ def _check(query: Variable, key: Variable, value: Variable) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise _refused(f"{name}.ndim >= 2", f"{x.ndim} < 2")
-        if x.dtype != query.dtype:  # matmul would compute in the wider one
-            raise _refused(f"{name}.dtype == query.dtype", f"{x.dtype} != {query.dtype}")
+        if (own := dtype_name(x)) != dtype_name(query):  # matmul would compute in the wider one
+            raise _refused(f"{name}.dtype == query.dtype", f"{own} != {dtype_name(query)}")
     if query.shape[-1] != key.shape[-1]:
         expect = "query.shape[-1] == key.shape[-1]"
         raise _refused(expect, f"{query.shape[-1]} != {key.shape[-1]}")

@@ -14,7 +14,7 @@ from plugins.functions.array.cast import refuse_complex
 from plugins.functions.array.reshape import reshape
 from plugins.functions.array.take import Take
 from plugins.functions.math.product import product as matmul
-from plugins.functions.refusal import require
+from plugins.functions.refusal import dtype_name, require
 from plugins.functions.windows import of_rank
 
 
@@ -64,7 +64,7 @@ def deformable_convolution_2d_sampler(
     refuse_complex(name, images)
     require(
         name,
-        ("offset.dtype == x.dtype", moves.dtype, images.dtype),
+        ("offset.dtype == x.dtype", dtype_name(moves), dtype_name(images)),
         (f"offset.shape == {(n, 2 * taps, *out)}", moves.shape, (n, 2 * taps, *out)),
         (f"W.shape[1] == {c}", W.shape[1], c),
     )

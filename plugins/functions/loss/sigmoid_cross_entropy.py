@@ -12,7 +12,7 @@ from plugins.functions.array.cast import arrays_in, cast, halves_widened
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.loss.vae import BernoulliNLL
 from plugins.functions.math.sum import sum
-from plugins.functions.refusal import require
+from plugins.functions.refusal import dtype_name, require
 
 
 class SigmoidCrossEntropy(FunctionNode):
@@ -96,7 +96,7 @@ def _of_probabilities(x: Any, t: Any, normalize: bool, reduce: str) -> Variable:
     x, t = as_variable(x), as_variable(t)
     require(
         "sigmoid_cross_entropy",
-        ("x.dtype == t.dtype", x.dtype, t.dtype),
+        ("x.dtype == t.dtype", dtype_name(x), dtype_name(t)),
         ("x.shape == t.shape", x.shape, t.shape),
     )
     wide = halves_widened(x, t) if reduce == "mean" else None

@@ -8,7 +8,7 @@ from core import as_variable
 from core.arrays.windows import per_axis
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
-from plugins.functions.refusal import require
+from plugins.functions.refusal import dtype_name, require
 
 IMAGES = "Each region names its image, a row of x."
 
@@ -47,7 +47,7 @@ def prepared(name: str, x: Array, rois: Array, roi_indices: Any, outsize: Any) -
         ("x.ndim == 4", x.ndim, 4),
         ("rois.shape == (r, 4)", rois.shape[1:], (4,)),
         ("roi_indices.shape == (r,)", roi_indices.shape, rois.shape[:1]),
-        ("x.dtype == rois.dtype", x.dtype, rois.dtype),
+        ("x.dtype == rois.dtype", dtype_name(x), dtype_name(rois)),
     )
     rois, roi_indices = rois.array, roi_indices.array
     refuse_outside(name, x.backend, "roi_indices", roi_indices, x.shape[0], IMAGES)
