@@ -80,7 +80,7 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
     xp = max(specs, key=lambda spec: prod(spec.shape)).xp
     operand = cls.operand if cls._elementwise else None
     if result is not None and result.kind in "biu" and operand is not None:
-        compute = whole(compute, operand, result)
+        compute = whole(compute, operand)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     compute = placed(compute, backend.around(specs[0].device))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.backend import BACKENDS, current, host
 from core.arrays.spec import Spec, spec_of
 from core.errors import InvalidType
-from core.errors.scalars import is_number, is_scalar, python_number
+from core.errors.scalars import holds, is_number, is_scalar, python_number
 from core.graph.fitting import is_array, no_array, taken
 from core.graph.variable import Variable, as_array, wrap
 from core.graph.variable_node import VariableNode
@@ -78,20 +78,26 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
 
 
 def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
-    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex."""
+    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex.
+
+    And for whole ones out of the range of integers, which libraries would bring into it by taking
+    bits away. Truth values count as numbers here: what is beside them may be any integer.
+    """
     backend = BACKENDS[type(array)]
     kind = backend.kind(array.dtype)
     found = set(map(type, numbers))
     if kind in "biu" and not found.isdisjoint((float, complex)):
-        raise unlike(label, "whole", numbers, backend.dtype_name(array.dtype))
+        raise unlike(label, "whole numbers", numbers, backend.dtype_name(array.dtype))
+    if kind in "iu" and not all([holds(backend.dtype_name(array.dtype), n) for n in numbers]):
+        raise unlike(label, "numbers in its range", numbers, backend.dtype_name(array.dtype))
     if kind != "c" and complex in found:
-        raise unlike(label, "real", numbers, backend.dtype_name(array.dtype))
+        raise unlike(label, "real numbers", numbers, backend.dtype_name(array.dtype))
 
 
 def unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidType:
     """The refusal of numbers that are not the `right` ones beside arrays of a dtype."""
     came = ", ".join(map(repr, numbers))
-    return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
+    return InvalidType(f"{right} beside {dtype}", came, operation=label)
 
 
 def scalar_as_array(x: Any) -> Any:

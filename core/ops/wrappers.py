@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.spec import Spec, ensure_array
-from core.ops.operands import unlike
+from core.ops.operands import refuse_unlike
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
@@ -76,13 +76,11 @@ def ensured(compute: Compute, result: Spec) -> Compute:
     return ensured
 
 
-def whole(compute: Compute, operand: str, result: Spec) -> Compute:
-    """Arithmetic of integers with a number, the setting `operand`, which must be whole as well."""
+def whole(compute: Compute, operand: str) -> Compute:
+    """Arithmetic of integers with a number, the setting `operand`, which has to be one of them."""
 
     def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        number = getattr(f, operand)
-        if isinstance(number, float):
-            raise unlike(f.label, "whole", [number], result.name)
+        refuse_unlike(f.label, [getattr(f, operand)], arrays[0])
         return compute(f, xp, *arrays)
 
     return whole

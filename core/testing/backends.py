@@ -122,6 +122,12 @@ def _values_there_and_back(b: Backend) -> None:
                 _demand(apart, "asarray gives a copy of a host array, which may change")
     _demand(b.to_host(b.asarray([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]], "lists are read")
     _demand(b.dtype_name(b.asarray([1.5], "float32").dtype) == "float32", "dtype= takes a name")
+    for number in [300, [300]] if "uint8" in b.dtypes() else []:
+        try:
+            found = b.to_host(b.asarray(number, "uint8"))
+        except Exception:
+            continue
+        raise AssertionError(f"asarray refuses {number} for uint8, of which it made {found}")
 
 
 def _dtypes(b: Backend) -> None:

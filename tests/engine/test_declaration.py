@@ -2,6 +2,7 @@
 
 import keyword
 import linecache
+import operator
 import re
 
 import numpy as np
@@ -197,6 +198,19 @@ def test_a_setting_called_value_takes_integers_as_it_will():
     assert Halved.call(Variable(np.array([4, 5]))).array.tolist() == [2, 2]
     with pytest.raises(InvalidType, match="whole numbers beside int64"):
         Variable(np.array([4, 5])) * 0.5
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "int64"])
+def test_numbers_beside_integers_are_in_their_range(name):
+    ends = np.iinfo(name)
+    x = Variable(np.array([0, 1], name))
+    for number in (int(ends.min), int(ends.max)):
+        assert ((x + number).dtype, (x >= ends.min).array.all()) == (name, True)
+    for number in (int(ends.min) - 1, int(ends.max) + 1):
+        for call in (operator.add, operator.sub, operator.mul, operator.lt, operator.floordiv):
+            for operands in ((x, number), (number, x)):
+                with pytest.raises(InvalidType, match=f"in its range beside {name}\nActual: "):
+                    call(*operands)
 
 
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "relu"])

@@ -47,6 +47,8 @@ class Tensors(TorchBackend):
             place = obj.device if device is None else self.native_device(device)
             return obj.to(place, wanted or obj.dtype)
         host = np.array(obj, order="C")
+        if wanted not in (None, torch.bool) and not (wanted.is_floating_point or wanted.is_complex):
+            host = host if hasattr(obj, "dtype") else np.array(obj, self.dtype_name(wanted))
         if not host.dtype.isnative:  # for which PyTorch has no dtype
             host = host.astype(host.dtype.newbyteorder("="))
         if host.dtype.name == "bfloat16":

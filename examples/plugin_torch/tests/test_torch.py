@@ -18,7 +18,7 @@ import core.functions as F
 import core.links as L
 from core import optimizers
 from core.arrays.backend import Device
-from core.errors import BackendError, UpdateError
+from core.errors import BackendError, InvalidType, UpdateError
 from core.testing import check_backend, check_op
 from core.tracing import Launched
 
@@ -353,3 +353,13 @@ def test_each_element_of_a_gradient_is_one_of_its_own():
     (2 * F.sum(x)).backward()
     x.grad[0] = 5
     assert x.grad.tolist() == [5, 2, 2]
+
+
+def test_numbers_are_not_brought_into_the_range_of_integers():
+    """PyTorch adds 44 for 300, and finds no byte greater than -1."""
+    x = core.Variable(torch.tensor([1, 2], dtype=torch.uint8))
+    for call in (lambda: x + 300, lambda: 300 * x, lambda: x > -1, lambda: F.maximum(x, 256)):
+        with pytest.raises(InvalidType, match="numbers in its range beside uint8"):
+            call()
+    with pytest.raises(OverflowError):
+        B.asarray([1, 300], "uint8")
