@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from core.dataset import DatasetMixin
 from plugins.datasets.per_process import PerProcess
-from plugins.datasets.text_files import decoding
+from plugins.datasets.text_files import decoding, has_bytes_of_ascii, starts_in_bytes
 
 _CURE = (
     "Give the encoding that it was written in, such as encoding='cp1252', or errors='replace' to "
@@ -55,24 +58,30 @@ class TextDataset(DatasetMixin):
             PerProcess(partial(open, name, **{what: values[i] for what, values in each.items()}))
             for i, name in enumerate(names)
         ]
-        starts = [_starts(name, file) for name, file in zip(names, self._files, strict=True)]
+        starts = list(map(_starts, names, self._files, each["newline"]))
         if len({len(found) for found in starts}) > 1:
             told = ", ".join(f"{name} has {len(s)}" for name, s in zip(names, starts, strict=True))
             raise ValueError(f"TextDataset: expected files of equally many lines; {told}.")
-        self._places = list(zip(*starts, strict=True))
+        self._places = np.stack([np.asarray(found) for found in starts], axis=1)
         if filter_func is not None:
-            self._places = [at for at in self._places if filter_func(*self._lines(at))]
+            self._places = self._places[self._taken(filter_func)]
+
+    def _taken(self, filter_func: Callable[..., Any]) -> Any:
+        """Whether each line is taken: the files are read through once more."""
+        with ExitStack() as stack:
+            texts = [stack.enter_context(file.use()) for file in self._files]
+            for text in texts:
+                text.seek(0)
+            lines = zip(*[iter(text.readline, "") for text in texts], strict=True)
+            return np.array([bool(filter_func(*each)) for each in lines], dtype=bool)
 
     def __len__(self) -> int:
         return len(self._places)
 
     def get_example(self, i: int) -> Any:
         """The line at position `i`, or the tuple of lines."""
-        lines = self._lines(self._places[i])
+        lines = tuple(map(_line, self._files, self._places[i].tolist()))
         return lines[0] if len(lines) == 1 else lines
-
-    def _lines(self, places: tuple[int, ...]) -> tuple[str, ...]:
-        return tuple(map(_line, self._files, places))
 
     def close(self) -> None:
         """Close the files; they are opened anew when a line is asked for."""
@@ -98,10 +107,12 @@ def _line(file: PerProcess, place: int) -> str:
         return str(text.readline())
 
 
-def _starts(name: Any, file: PerProcess) -> list[int]:
+def _starts(name: Any, file: PerProcess, newline: str | None) -> list[int]:
     """Where each line begins, as `tell` has it, which knows of multi-byte encodings."""
-    starts: list[int] = []
     with file.use() as text, decoding("TextDataset", name, text.encoding, _CURE):
+        if has_bytes_of_ascii(text.encoding):
+            return starts_in_bytes(text, newline)
+        starts: list[int] = []
         while True:
             place = text.tell()
             if not text.readline():

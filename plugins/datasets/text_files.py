@@ -1,11 +1,14 @@
-"""Text files that are none, or have another encoding: the line that tells it, and the cure."""
+"""Text files: where their lines begin, and what tells of those that are none, with the cure."""
 
 from __future__ import annotations
 
 import codecs
 import io
+import mmap
+import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from core.errors import DatasetDamaged
@@ -13,7 +16,38 @@ from plugins.formats import TEXT, instead
 
 _CHUNK = 1 << 16
 _BEGINNINGS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_ALIKE = bytes(range(128)) + rb"\n\u0041"
+_ENDS = {"\n": rb"\n", "\r": rb"\r", "\r\n": rb"\r\n"}
+_ANY_END = rb"\r\n?|\n"
 _NO_TEXT = {*range(32)} - {*b"\t\n\r\f\x1b"}
+
+
+def has_bytes_of_ascii(encoding: str) -> bool:
+    """Whether ASCII's letters are its bytes, wherever they stand: ends of lines can be seen.
+
+    >>> [has_bytes_of_ascii(name) for name in ("utf-8", "cp1252", "euc-jp", "utf-8-sig", "utf-7")]
+    [True, True, True, False, False]
+    """
+    with suppress(Exception):  # of whatever codec
+        return not "".encode(encoding) and _ALIKE.decode(encoding) == _ALIKE.decode("ascii")
+    return False
+
+
+def starts_in_bytes(text: Any, newline: str | None) -> list[int]:
+    """Where lines begin in an open file whose encoding `has_bytes_of_ascii`.
+
+    Asking it where it is, line by line, takes twenty times as long.
+    """
+    size = os.fstat(text.fileno()).st_size
+    if not size:
+        return []
+    decoder = codecs.getincrementaldecoder(text.encoding)(text.errors)
+    with mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for start in range(0, size, _CHUNK):
+            decoder.decode(content[start : start + _CHUNK], final=start + _CHUNK >= size)
+        ends = re.finditer(_ENDS.get(newline or "", _ANY_END), content)
+        starts = [0, *[end.end() for end in ends]]
+    return starts[:-1] if starts[-1] == size else starts
 
 
 @contextmanager

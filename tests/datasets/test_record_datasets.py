@@ -29,14 +29,21 @@ def test_lines_of_any_encoding(tmp_path, encoding):
         lines[4]
 
 
-@given(st.lists(st.text("aé四 \r\n", max_size=5)))
-def test_lines_are_those_of_the_file(tmp_path_factory, parts):
+@given(
+    st.lists(st.text("aé四 \r\n", max_size=5)),
+    st.sampled_from(["utf-8", "gb18030", "utf-8-sig", "utf-16", "hz", "unicode_escape"]),
+)
+def test_lines_are_those_of_the_file(tmp_path_factory, parts, encoding):
     path = tmp_path_factory.mktemp("text") / "text"
-    path.write_text("".join(parts), encoding="utf-8", newline="")
-    for newline in (None, "", "\n", "\r\n"):
-        with open(path, encoding="utf-8", newline=newline) as file:
+    how = {"encoding": encoding, "errors": "ignore"}
+    path.write_text("".join(parts), **how, newline="")
+    for newline in (None, "", "\n", "\r", "\r\n"):
+        with open(path, **how, newline=newline) as file:
             expected = file.readlines()
-        assert D.TextDataset(path, "utf-8", newline=newline)[:] == expected
+        lines = D.TextDataset(path, **how, newline=newline)
+        assert lines[:] == expected
+        long = [line for line in expected if len(line) > 2]
+        assert D.TextDataset(path, **how, newline=newline, filter_func=long.__contains__)[:] == long
 
 
 def test_files_side_by_side(tmp_path):
