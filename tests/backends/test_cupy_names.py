@@ -181,6 +181,13 @@ def test_what_is_asked_of_arrays_is_there():
     assert not missing
 
 
+def test_what_detects_waiting_warns_as_the_tests_on_gpus_expect():
+    import cupyx
+
+    with pytest.warns(UserWarning, match="allow_synchronize"), cupyx.allow_synchronize(False):
+        assert issubclass(cupyx.DeviceSynchronized, RuntimeError)
+
+
 def test_which_dtypes_the_error_function_has():
     import cupyx.scipy.special
 

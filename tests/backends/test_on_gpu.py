@@ -34,7 +34,7 @@ def nobody_waits() -> Iterator[None]:
     """A context in which CuPy refuses what waits for the GPU, copies to the host among it."""
     import cupyx
 
-    with pytest.warns(DeprecationWarning), cupyx.allow_synchronize(False):
+    with pytest.warns(UserWarning, match="allow_synchronize"), cupyx.allow_synchronize(False):
         yield
 
 
