@@ -34,9 +34,9 @@ def has_nan(array: Any) -> bool:
     if array is None or not array.shape:  # a library's scalar is no array of a backend
         return array is not None and bool(array != array)
     backend = BACKENDS[type(array)]
-    if backend.kind(array.dtype) not in "fc" or 0 in array.shape:
+    if backend.kind(array.dtype) not in "fcV" or 0 in array.shape:
         return False
-    return bool(backend.xp.any(backend.xp.isnan(array)))
+    return bool(backend.xp.any(array != array))
 
 
 def refuse_nan(f: GraphNode, arrays: Iterable[Any], when: str) -> None:

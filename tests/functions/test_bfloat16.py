@@ -13,6 +13,8 @@ from all_ops import CHECKED, KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import core
+import core.functions as F
 from core.arrays import backend
 from core.testing.strategies import cases
 from core.testing.tolerances import Tolerance, assert_near
@@ -64,3 +66,18 @@ def test_bfloat16_is_kept(name, data):
             assert g.dtype == BFLOAT16
             if not trial.is_random:
                 assert_near(wide(g), wide(z), near, "gradient")
+
+
+@pytest.mark.parametrize("loss", [F.softmax_cross_entropy, F.sigmoid_cross_entropy])
+def test_labels_may_be_probabilities(loss):
+    x, t = np.array([[0.5, -1.0], [2.0, 0.0]], "f"), np.array([[0.25, 0.75], [1.0, 0.0]], "f")
+    y = loss(x.astype(BFLOAT16), t.astype(BFLOAT16))
+    assert y.dtype == BFLOAT16
+    assert_near(wide(y.array), wide(loss(x, t).array), USUAL, "loss")
+
+
+def test_debug_mode_finds_what_is_not_a_number():
+    x = core.Variable(np.array([1, -1], BFLOAT16))
+    found = pytest.raises(core.errors.GraphError, match="NaN is detected on forward")
+    with core.using_config("debug", True), np.errstate(invalid="ignore"), found:
+        F.log(x)

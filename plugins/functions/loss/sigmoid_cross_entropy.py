@@ -87,7 +87,7 @@ def sigmoid_cross_entropy(
     variable([  0.6931472, 100.       ], dtype=float32)
     """
     check_reduce("sigmoid_cross_entropy", reduce)
-    if any([backend.of(a).kind(a.dtype) == "f" for a in arrays_in((t,))]):
+    if any([backend.of(a).kind(a.dtype) in "fV" for a in arrays_in((t,))]):
         return _of_probabilities(x, t, normalize, reduce)
     return SigmoidCrossEntropy.call(x, t, normalize, reduce)
 

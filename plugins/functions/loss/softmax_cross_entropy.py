@@ -166,7 +166,7 @@ def softmax_cross_entropy(
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
     check_reduce("softmax_cross_entropy", reduce)
-    floating = as_variable(t).backend.kind(t.dtype) == "f"
+    floating = as_variable(t).backend.kind(t.dtype) in "fV"
     if floating and t.ndim == as_variable(x).ndim:
         return _of_probabilities(x, t, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy.call(
