@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
+from core import is_debug
 from core.typing import AnyArray
 
 CREATORS = (
@@ -116,7 +118,11 @@ class Namespace:
 
 
 class LinearAlgebra:
-    """`module.linalg`, with what it lacks of the standard's extension."""
+    """`module.linalg`, with what it lacks of the standard's extension.
+
+    CuPy gives anything for what has no decomposition, as a matrix that is not positive definite,
+    for to look would be to wait. In debug mode LinAlgError is raised as by NumPy.
+    """
 
     def __init__(self, module: Any, namespace: Namespace) -> None:
         self._module = module
@@ -125,15 +131,28 @@ class LinearAlgebra:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"linalg of the CUDA backend has no {name!r}")
-        own = self._namespace if name in ("matmul", "outer", "tensordot", "vecdot") else None
-        return getattr(own or self._module.linalg, name)
+        if name in ("matmul", "outer", "tensordot", "vecdot"):
+            return getattr(self._namespace, name)
+        found = getattr(self._module.linalg, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+
+        @wraps(found)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not is_debug():
+                return found(*args, **kwargs)
+            with import_module("cupyx").errstate(linalg="raise"):
+                return found(*args, **kwargs)
+
+        setattr(self, name, call)
+        return call
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self._module.linalg), *super().__dir__()})
 
     def svdvals(self, x: AnyArray, /) -> AnyArray:
         """The singular values of matrices, the largest first."""
-        return self._module.linalg.svd(x, compute_uv=False)
+        return self.svd(x, compute_uv=False)
 
     def diagonal(self, x: AnyArray, /, *, offset: int = 0) -> AnyArray:
         """The diagonals of matrices."""
@@ -145,7 +164,7 @@ class LinearAlgebra:
 
     def matrix_norm(self, x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> AnyArray:
         """The norms of matrices."""
-        return self._module.linalg.norm(x, ord, (-2, -1), keepdims)
+        return self.norm(x, ord, (-2, -1), keepdims)
 
     def vector_norm(
         self, x: AnyArray, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
@@ -155,7 +174,7 @@ class LinearAlgebra:
         axes = tuple([i % x.ndim for i in axes])
         left = [i for i in range(x.ndim) if i not in axes]
         flat = self._module.transpose(x, (*left, *axes)).reshape(*[x.shape[i] for i in left], -1)
-        found = self._module.linalg.norm(flat, ord, -1)
+        found = self.norm(flat, ord, -1)
         shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
         return found.reshape(shape) if keepdims else found
 
