@@ -219,17 +219,21 @@ def test_progress_bar_asks_for_a_length_that_nobody_knows(tmp_path):
 # -- PlotReport -------------------------------------------------------------------------------
 
 
-def test_plot_report_draws_what_was_observed(tmp_path):
+@pytest.mark.parametrize(
+    "trigger, places", [((1, "epoch"), [1, 2]), ((4, "iteration"), [32 / 37, 64 / 37])]
+)
+def test_plot_report_draws_what_was_observed(tmp_path, trigger, places):
     pictures, pyplot = [], "matplotlib.pyplot" in sys.modules
     plot = extensions.PlotReport(
         ["main/loss", "never"],
         "epoch",
+        trigger,
         postprocess=lambda figure, axes, summary: pictures.append(
             (axes.get_xlabel(), axes.get_ylabel(), [list(x.get_xdata()) for x in axes.lines])
         ),
     )
     run(tmp_path, plot)
-    assert pictures[-1] == ("epoch", "loss", [[1, 2]])
+    assert pictures[-1] == ("epoch", "loss", [places])
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert ("matplotlib.pyplot" in sys.modules) == pyplot  # whose state is the user's
     run(tmp_path, extensions.PlotReport("main/loss", file_name="old.svg"))

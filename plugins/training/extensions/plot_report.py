@@ -41,9 +41,10 @@ class PlotReport(Extension):
 
     Whenever `trigger` fires, the means since the last time become a point of each curve, and the
     file `filename` in the trainer's directory (its ending says the format) is replaced. `x_key` is
-    'iteration' or 'epoch'. `marker` is Matplotlib's, for single points; `grid` shows lines behind
-    the curves. Where these are more than seven, others are dashed, and all are named below. Of
-    several ranks that train together the means are taken over all, and the first one draws.
+    'iteration' or 'epoch', of which points within one have the part that is over. `marker` is
+    Matplotlib's, for single points; `grid` shows lines behind the curves. Where these are more than
+    seven, others are dashed, and all are named below. Of several ranks that train together the
+    means are taken over all, and the first one draws.
     `postprocess(figure, axes, summary)` may change the picture before it is saved.
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
     """
@@ -101,9 +102,14 @@ class PlotReport(Extension):
         if summary is None:
             return
         for key, mean in summary.compute_mean().items():
-            self._points[key].append((getattr(trainer.updater, self._x_key), float(mean)))
+            self._points[key].append((self._place(trainer.updater), float(mean)))
         if any(self._points.values()) and self.leads:
             self._draw(Path(trainer.out) / self._filename, summary)
+
+    def _place(self, updater: Any) -> float:
+        """Where a point is drawn: within an epoch at the part of it that is over."""
+        within = self._x_key == "epoch" and not getattr(updater, "is_new_epoch", True)
+        return float(updater.epoch_detail) if within else getattr(updater, self._x_key)
 
     def _draw(self, path: Path, summary: DictSummary) -> None:
         shown = [(key, points) for key, points in self._points.items() if points]
