@@ -78,7 +78,8 @@ class Epilogues:
         if planned is None:
             return NotImplemented
         if not is_new:
-            planned.reset_operands(a=a, b=b, epilog_inputs=inputs or None, stream=stream)
+            # Unchecked, for the key says that all is alike.
+            planned.reset_operands_unchecked(a=a, b=b, epilog_inputs=inputs or None, stream=stream)
         found = planned.execute(stream=stream, release_workspace=True)
         planned.release_operands()
         return found

@@ -29,7 +29,13 @@ class Products:
         return Cublas(self._cupy)
 
     def matmul(self, x1: Any, x2: Any, /) -> Any:
-        """The product; of a stack of bfloat16, which CuPy lacks, in float32 and rounded once."""
+        """The product; of a stack of bfloat16, which CuPy lacks, in float32 and rounded once.
+
+        A stack without gaps, times one matrix, is one product of all of its rows.
+        """
+        if x2.ndim == 2 < x1.ndim and x1.size and x1.flags.c_contiguous:
+            rows = self._product(x1.reshape(-1, x1.shape[-1]), x2)
+            return rows.reshape(*x1.shape[:-1], x2.shape[-1])
         if (x1.ndim > 2 or x2.ndim > 2) and x1.dtype.name == "bfloat16":
             product = self._product(x1.astype("float32"), x2.astype("float32"))
             return product.astype(x1.dtype)

@@ -281,6 +281,28 @@ def test_stacks_of_bfloat16_matrices_are_multiplied_in_float32():
     np.testing.assert_array_equal(Products(np).matmul(wide[0], wide[1]), wide[0] @ wide[1])
 
 
+def test_a_stack_times_one_matrix_is_one_product_of_its_rows():
+    asked = []
+
+    def matmul(a, b):
+        asked.append((a.shape, b.shape))
+        return np.matmul(a, b)
+
+    product = Products(SimpleNamespace(matmul=matmul, result_type=np.result_type)).matmul
+    stack, W = R.integers(-3, 4, (2, 3, 4, 5)).astype("f"), np.ones((5, 6), "f")
+    for x, weights, rows in (
+        (stack, W, (24, 5)),
+        (stack[:, 1:], W, (2, 2, 4, 5)),
+        (stack[:, :0], W, (2, 0, 4, 5)),
+        (stack[0, 0], W, (4, 5)),
+        (stack, W[:, :0], (24, 5)),
+    ):
+        np.testing.assert_array_equal(product(x, weights), x @ weights, strict=True)
+        assert asked[-1][0] == rows
+    with pytest.raises(ValueError, match="mismatch"):
+        product(stack, W[1:])
+
+
 @pytest.mark.parametrize(("capability", "during"), [("80", "tf32"), ("75", "first")])
 def test_cupy_is_told_of_tf32_around_products_alone(monkeypatch, capability, during):
     now, seen = ["first"], []

@@ -129,7 +129,7 @@ def test_what_is_called_of_nvmath_takes_what_it_is_given():
     inspect.signature(library.Matmul).bind(1, 2, options={}, stream=0)
     for method, names in {
         "plan": ("epilog", "epilog_inputs", "stream"),
-        "reset_operands": ("a", "b", "epilog_inputs", "stream"),
+        "reset_operands_unchecked": ("a", "b", "epilog_inputs", "stream"),
         "execute": ("stream", "release_workspace"),
         "release_operands": (),
         "free": (),

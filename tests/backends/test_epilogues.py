@@ -38,7 +38,7 @@ class Matmul:
             raise RuntimeError("no suitable algorithm\nand more")
         self.epilog, self.inputs = epilog, epilog_inputs
 
-    def reset_operands(self, a, b, epilog_inputs, stream):
+    def reset_operands_unchecked(self, a, b, epilog_inputs, stream):
         assert self.operands is None
         assert [(x.shape, x.strides, x.dtype) for x in (a, b)] == self.like
         begins = [epilogues.begin(x) for x in (a, b)]

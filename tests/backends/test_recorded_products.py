@@ -214,7 +214,7 @@ def test_bfloat16_is_summed_in_float32_and_its_stacks_as_without_a_graph(made):
         found = Products(cupy).matmul(a, b)
         assert found.dtype == dtype and found.tolist() == [[300, 300]] * 2
         assert library.asked[-1] == ("product", 68, 2, 2, 300)
-        stack = Products(cupy).matmul(a[None], b)
+        stack = Products(cupy).matmul(a[None], b[None])
     assert stack.dtype == dtype and stack.tolist() == [[[300, 300]] * 2]
 
 
@@ -240,7 +240,7 @@ def test_the_stream_is_told_before_the_workspace_and_tf32_is_that_of_cupy(made):
         product(x, x)
         with core.using_config("tf32", True):
             product(x, x)
-            product(x[None], x)
+            product(x[None], x[None])
     memory = now.keep("workspace of cuBLAS", None)
     told = [("stream", 77, 5), ("workspace", memory.ctypes.data, 4 << 20)]
     expected = []
