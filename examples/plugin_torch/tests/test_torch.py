@@ -363,3 +363,13 @@ def test_numbers_are_not_brought_into_the_range_of_integers():
             call()
     with pytest.raises(OverflowError):
         B.asarray([1, 300], "uint8")
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_what_is_assigned_is_of_pytorch_or_a_number(computed):
+    x = core.Variable(torch.zeros(3), requires_grad=computed)
+    x = x * 1 if computed else x
+    x[0], x[1] = np.float64(2), core.Variable(torch.tensor(3), requires_grad=False)
+    assert x.array.tolist() == [2, 3, 0]
+    with pytest.raises(BackendError, match="two backends meet in one operation: torch:cpu and num"):
+        x[:2] = np.ones(2)

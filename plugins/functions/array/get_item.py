@@ -9,11 +9,12 @@ from typing import Any
 import core
 from core import Domain, FunctionNode, Variable, anything, as_array, choice
 from core.arrays.backend import host
+from core.arrays.backend import of as one_backend
 from core.arrays.scatter import native_place
-from core.errors.scalars import is_number
+from core.errors.scalars import is_number, python_number
 from core.graph.fitting import is_array
 from core.graph.moving import become
-from core.ops.operands import as_operand
+from core.ops.operands import as_operand, beside_traced
 from core.typing import Array, Index
 from plugins.functions.array.broadcast import SumTo
 from plugins.functions.array.cast import cast
@@ -104,7 +105,11 @@ class SetItem(FunctionNode):
         would lose its place in the graph, and is refused.
         """
         slices = _plain(slices)
-        if isinstance(value, Variable) or is_array(value):
+        if is_number(value):
+            value = python_number(value)  # NumPy's scalars are unknown to other libraries
+        elif isinstance(value, Variable) or is_array(value):
+            x_array, value = beside_traced((x.array, value))
+            one_backend(x_array, value)
             value = cast(value, x.dtype)
         needs_grad = x.requires_grad or (isinstance(value, Variable) and value.requires_grad)
         if not needs_grad or not core.config.enable_backprop:
