@@ -20,6 +20,23 @@ def test_dropout_keeps_the_mean_and_drops_its_share(seeded):
     np.testing.assert_allclose(y[y != 0], 1 / 0.7)
 
 
+@pytest.mark.parametrize("axis", [(0, 1), 0, -1, (-3, 2)])
+def test_dropout_along_axes_drops_all_that_is_at_a_place(seeded, axis):
+    x = core.Variable(np.ones((20, 30, 5, 40)))
+    y, mask = F.dropout(x, 0.3, axis=axis, return_mask=True)
+    own = {a % 4 for a in (axis if isinstance(axis, tuple) else (axis,))}
+    assert mask.shape == tuple(n if a in own else 1 for a, n in enumerate(x.shape))
+    np.testing.assert_array_equal(y.array, np.broadcast_to(mask, x.shape))
+    np.testing.assert_allclose(mask[mask != 0], 1 / 0.7)
+    assert abs(np.mean(mask == 0) - 0.3) < 4 * 0.46 / mask.size**0.5
+    F.sum(y).backward()
+    np.testing.assert_array_equal(x.grad, y.array)
+    with core.using_config("train", False):
+        np.testing.assert_array_equal(F.dropout(x, 0.3, axis=axis).array, x.array)
+    with pytest.raises(ValueError, match="expected a mask or an axis, got both"):
+        F.dropout(x, 0.3, axis=axis, mask=mask)
+
+
 def test_zoneout_takes_each_element_from_one_of_the_two(seeded):
     h, x = np.zeros(100_000), np.ones(100_000)
     y = F.zoneout(h, x, ratio=0.3).array

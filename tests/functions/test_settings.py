@@ -41,10 +41,10 @@ RIGHT = (None, 1, 0.5, "a", (1, 1), ((1, 1), (1, 1)), True, print)
 INPUTS = re.findall(
     r"\w+",
     """
-    W X a anchor args b beta bs c_prev c_prev1 c_prev2 condition cost cx divisor dst e1 e2
+    W X a anchor args b beta boxes bs c_prev c_prev1 c_prev2 condition cost cx divisor dst e1 e2
     embeddings gamma grid h hx indexes indices inputs key labels ln_var log_pi mean n negative
-    offset operands p positive pred projection q query roi_indices rois samples self t theta
-    true value var ws x x0 x1 x2 xs y ys z
+    offset operands p positive pred projection q query roi_indices rois samples segments self t
+    theta true value var ws x x0 x1 x2 xs y ys z
     dtype keywords pooling pooling_class slices typ
     """,
 )

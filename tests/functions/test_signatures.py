@@ -9,6 +9,7 @@ import core.functions as F
 
 # Keyword arguments that plugrad adds.
 MORE = {
+    "dropout": {"axis"},
     "layer_normalization": {"axis"},
     "logsumexp": {"keepdims"},
     "spatial_pyramid_pooling_2d": {"pooling_class"},

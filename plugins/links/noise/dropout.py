@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Ratio
+from core.typing import Array, Axis, Ratio
 from plugins.links.function_link import FunctionLink
 
 
@@ -17,6 +17,8 @@ class Dropout(FunctionLink):
 
     Args:
         ratio: The probability r of an element to be dropped, in [0, 1).
+        axis: Axes along which each place is dropped or not, with all its elements, as (0, 1) for
+            the channels of images; None draws for each element.
 
     Shapes: x any, floating; y that of x.
 
@@ -29,8 +31,9 @@ class Dropout(FunctionLink):
     """
 
     ratio: Ratio = 0.5
+    axis: Axis = None
 
     def forward(self, x: Array) -> Variable:
         """Apply it to x."""
-        y: Variable = F.dropout(x, self.ratio)
+        y: Variable = F.dropout(x, self.ratio, axis=self.axis)
         return y
