@@ -43,6 +43,7 @@ class CudaBackend(Backend):
         self.xp.matmul = Products(self.cupy).matmul
         self.xp.fft = Unrecorded(self.cupy.fft, "fft")
         self._compiler = Kernels(self.cupy)
+        self._names: dict[Any, str] = {}
         self.random = CudaRandom(self, self.cupy, self._compiler)
 
     @classmethod
@@ -260,7 +261,10 @@ class CudaBackend(Backend):
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""
-        return str(self.cupy.dtype(dtype).name)
+        found = self._names.get(dtype)
+        if found is None:  # NumPy makes the text anew each time
+            found = self._names[dtype] = str(self.cupy.dtype(dtype).name)
+        return found
 
     def kind(self, dtype: Any) -> str:
         """One letter, as NumPy's."""

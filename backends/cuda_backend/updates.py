@@ -11,7 +11,7 @@ from core.optimizer import Unrecorded
 from core.registry.once import publishing
 
 THREADS = 256
-MOST = 64  # tables that are kept; gradients mostly lie where they lay in the last step
+MOST = 64  # tables that are kept; gradients mostly lie where they lay in an earlier step
 
 Alike = tuple[str, tuple[str, ...], tuple[Any, ...]]
 
@@ -81,22 +81,30 @@ class Updates:
         sizes = tuple([arrays[0].size for arrays in sets])
         blocks = sum([-(-size // CHUNK) for size in sizes])
         if blocks:
-            table = self._table(sets[0][0], places, sizes)
+            like = sets[0][0]
+            tables = self._table(like, places, list), self._table(like, sizes, _divided)
             launch = self._kernels.ready(source(made))
-            launch((blocks, 1), (THREADS, 1), (table, count, blocks, *numbers))
+            launch((blocks, 1), (THREADS, 1), (*tables, count, blocks, *numbers))
         return True
 
-    def _table(self, like: Any, places: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-        """The table of a launch on the device of the arrays."""
-        key = self._backend.spec_device(like), places, sizes
+    def _table(
+        self, like: Any, of: tuple[int, ...], made: Callable[[tuple[int, ...]], list[int]]
+    ) -> Any:
+        """What is made of numbers, on the device of an array."""
+        key = self._backend.spec_device(like), of, made
         table = self._tables.get(key)
         if table is None:
-            chunks = [(n, b) for n, size in enumerate(sizes) for b in range(0, size, CHUNK)]
-            owners, begins = zip(*chunks, strict=True)
             device = self._backend.device_of(like)
-            table = self._backend.asarray([*places, *sizes, *owners, *begins], "int64", device)
+            table = self._backend.asarray(made(of), "int64", device)
             with publishing:
                 if len(self._tables) >= MOST:
                     self._tables.clear()
                 self._tables[key] = table
         return table
+
+
+def _divided(sizes: tuple[int, ...]) -> list[int]:
+    """Sizes of arrays, and for each block the number of its array and where it begins there."""
+    chunks = [(n, b) for n, size in enumerate(sizes) for b in range(0, size, CHUNK)]
+    owners, begins = zip(*chunks, strict=True)
+    return [*sizes, *owners, *begins]

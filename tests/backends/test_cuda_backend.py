@@ -270,7 +270,7 @@ def test_a_training_takes_the_kernels_and_learns_what_it_learns_on_the_host(
 def test_tables_of_steps_lie_where_the_arrays_do(gpu: CudaBackend) -> None:
     x = gpu.asarray(np.ones(3, np.float32), device=1)
     with core.using_device("cuda:0"):
-        assert gpu.updates._table(x, (1, 2), (3,)).device == Device(1)
+        assert gpu.updates._table(x, (1, 2), list).device == Device(1)
 
 
 def test_steps_that_a_kernel_leaves_are_made_where_the_arrays_are(

@@ -23,7 +23,7 @@ from core.optimizer import Unrecorded, record_step
 from core.tracing import NAMES
 
 CHUNK = 4096
-"""Elements of a block; the table says for each block which array it is of, and where it begins."""
+"""Elements of a block; a table says for each block which array it is of, and where it begins."""
 
 
 class Step(NamedTuple):
@@ -64,22 +64,21 @@ def record(
 
 @cache
 def source(recorded: Recorded) -> Source:
-    """`update(table, count, blocks, *numbers)`, a block for each chunk of an array.
+    """`update(places, sizes, count, blocks, *numbers)`, a block for each chunk of an array.
 
-    The table has the addresses of each kind of arrays, their sizes, and for each block the number
-    of its array and where in it the block begins.
+    `places` are the addresses of each kind of arrays. After their sizes stand for each block the
+    number of its array, and then where in it each block begins.
     """
     dtype, kind = recorded.dtype, COMPUTED[recorded.dtype]
     stored = STORED[dtype]
     lines = [
-        f"const long long* sizes = table + {recorded.arrays} * count;",
         "const long long* owners = sizes + count;",
         "const long long n = owners[blockIdx.x], begin = owners[blocks + blockIdx.x];",
         f"const long long size = sizes[n], whole = begin + {CHUNK};",
         "const long long end = whole < size ? whole : size;",
     ]
     for i in range(recorded.arrays):
-        lines.append(f"{stored}* a{i} = ({stored}*)table[{i} * count + n];")
+        lines.append(f"{stored}* a{i} = ({stored}*)places[{i} * count + n];")
     lines.append("for (long long i = begin + threadIdx.x; i < end; i += blockDim.x) {")
     for i in range(recorded.arrays):
         lines.append(f"  const {kind} v{i} = get(a{i}, i);")
@@ -100,7 +99,8 @@ def source(recorded: Recorded) -> Source:
     lines += [f"  put(a{i}, i, v{v});" for i, v in recorded.changes]
     lines.append("}")
     parameters = (
-        Parameter("const long long*", "table"),
+        Parameter("const long long*", "places"),
+        Parameter("const long long*", "sizes"),
         Parameter("long long", "count"),
         Parameter("long long", "blocks"),
         *[Parameter("double", f"k{i}") for i in range(numbers)],
