@@ -39,6 +39,7 @@ PROVEN_BY = {
     "Fold": "Windows",
     "AddAlongAxis": "TakeAlongAxis",
     "AddTaken": "Take",
+    "AddedBorders": "Continued",
     "AveragePoolingGradient": "AveragePooling2D",
     "Col2Im": "Im2Col",
     "ConvolutionFilterGradient": "Convolution",

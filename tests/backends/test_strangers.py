@@ -66,7 +66,7 @@ def test_the_contract(stranger):
 
 
 CHANGING = """
-    AveragePooling2D ClassificationSummary ConstantPad Convolution CooMatMul Deconvolution
+    AveragePooling2D ClassificationSummary ConstantPad Continued Convolution CooMatMul Deconvolution
     EmbedIDFunction GetItem Im2Col LogSoftmax MaxPooling2D NeighbourSum SetItem Shift Softmax Take
     TakeAlongAxis Windows
 """  # whose formulas, or gradients, put something into arrays

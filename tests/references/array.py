@@ -176,6 +176,7 @@ REFERENCES = {
     "FlipUD": lambda x: flip(x, 0),
     "OneHot": one_hot,
     "ConstantPad": pad,
+    "Continued": lambda x, pad_width, mode: np.pad(x, pad_width, mode) if x.ndim else x,
     "Permutate": permutate,
     "Rollaxis": rollaxis,
     "SelectItem": select_item,

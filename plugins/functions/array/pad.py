@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
@@ -12,7 +12,7 @@ from core.errors.scalars import python_number
 from core.typing import Array
 from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.concat import Concat
-from plugins.functions.array.take import take
+from plugins.functions.array.continued import SOURCES, Continued
 from plugins.functions.composed import Composed
 
 Pairs = tuple[tuple[float, float], ...]
@@ -106,7 +106,7 @@ def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
     widths = _pairs("pad_width", pad_width, x.ndim)
     if any([min(pair) < 0 for pair in widths]):
         raise ValueError(f"pad: expected widths of at least 0, got {pad_width}")
-    known = ["constant", *_SOURCES, *_BORDERS]
+    known = ["constant", *SOURCES, *_BORDERS]
     if mode not in known:
         raise ValueError(
             f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
@@ -119,7 +119,7 @@ def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
         return ConstantPad.call(x, whole, values)
-    if mode in _SOURCES:
+    if mode in SOURCES:
         return _from_itself(x, whole, mode)
     for axis in range(x.ndim):
         x = _with_borders(x, axis, whole[axis], mode, values[axis])
@@ -145,27 +145,10 @@ def _pairs(name: str, given: Any, ndim: int) -> Pairs:
 
 
 def _from_itself(x: Variable, widths: tuple[tuple[int, int], ...], mode: str) -> Variable:
-    for axis, (before, after) in enumerate(widths):
-        n = x.shape[axis]
-        if n == 0 and before + after:
+    for axis, (n, width) in enumerate(zip(x.shape, widths, strict=True)):
+        if n == 0 and any(width):
             raise ValueError(f"pad: axis {axis} has no element that mode {mode!r} could repeat")
-        places = [_SOURCES[mode](i, n) for i in range(-before, n + after)]
-        x = take(x, x.backend.asarray(places, "int64", x.device), axis=axis)
-    return x
-
-
-def _mirrored(i: int, n: int, period: int) -> int:
-    i %= max(period, 1)
-    return i if i < n else period - i
-
-
-_SOURCES: dict[str, Callable[[int, int], int]] = {
-    "edge": lambda i, n: min(max(i, 0), n - 1),
-    "reflect": lambda i, n: _mirrored(i, n, 2 * n - 2),
-    "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),
-    "wrap": lambda i, n: i % n,
-}
-"""Mode -> where the element at place i, in or outside of 0 to n-1, is taken from."""
+    return Continued.call(x, widths, mode)
 
 
 def _with_borders(x: Variable, axis: int, widths: Any, mode: str, values: Any) -> Variable:
