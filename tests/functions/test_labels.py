@@ -45,6 +45,17 @@ def test_the_first_stranger_is_named(call, count, dtype):
         assert isinstance(raised.value, ValueError)
 
 
+@pytest.mark.parametrize("rows", [2, 70_000])  # few, and enough for a compiled loop
+@pytest.mark.parametrize("stranger", [2, -2, 255])
+def test_labels_that_are_neither_yes_nor_no(rows, stranger):
+    x, t = np.zeros((rows, 1), "f"), np.array([[-1], [1]] * (rows // 2), "i")
+    assert F.sigmoid_cross_entropy(x, t).array == np.log(np.float32(2))
+    t[1] = stranger
+    for labels in (t, t.astype("u1")) if stranger == 255 else (t,):
+        with pytest.raises(OutOfRange, match=r"expected t in \[0, 2\), got .* -1 is for what"):
+            F.sigmoid_cross_entropy(x, labels)
+
+
 def test_the_place_in_an_array_of_numbers_is_told():
     with pytest.raises(OutOfRange, match=r"EmbedID: expected x in \[0, 5\), got 9 at \(1, 0\)"):
         F.embed_id(np.array([[0, 1], [9, -1]]), W, ignore_label=-1)

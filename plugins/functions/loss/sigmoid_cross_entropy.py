@@ -9,6 +9,7 @@ from core.arrays import backend
 from core.errors.kinds import checked
 from core.typing import AnyArray, Array
 from plugins.functions.array.cast import arrays_in, cast, halves_widened
+from plugins.functions.labels import refuse_outside, widened
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.loss.vae import BernoulliNLL
 from plugins.functions.math.sum import sum
@@ -36,6 +37,16 @@ class SigmoidCrossEntropy(FunctionNode):
         check_reduce("sigmoid_cross_entropy", self.reduce)
 
     def compute(self, xp, x, t):
+        t = widened(xp, t)
+        refuse_outside(
+            "SigmoidCrossEntropy",
+            self.backend,
+            "t",
+            xp.where(t == -1, xp.zeros_like(t), t),
+            2,
+            "-1 is for what counts for nothing. Labels of several classes are for softmax_"
+            "cross_entropy, or for one_hot.",
+        )
         loss = xp.maximum(x, 0.0) - x * xp.astype(t, x.dtype) + xp.log1p(xp.exp(-xp.abs(x)))
         loss = xp.where(t == -1, xp.zeros_like(loss), loss)
         if self.reduce == "no":
@@ -77,6 +88,7 @@ def sigmoid_cross_entropy(
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A label is another number; where devices run ahead, under `core.config.debug`.
         ValueError: `reduce` is unknown.
 
     >>> import core.functions as F, numpy as np
