@@ -26,6 +26,12 @@ NONE = np.zeros((), dtype=[("None", "?")])
 RUN = "run_id"
 """The entry that names the run which wrote the file, also beside what a model saves."""
 
+WRITTEN = "written_at"
+"""The entry of a snapshot that says when it was written, in seconds of the system's clock."""
+
+BESIDE = frozenset({RUN, WRITTEN})
+"""What may stand in a file beside what an object saves."""
+
 CHUNK = 1 << 20
 DIGITS = 64
 MARK = b"plugrad sha256 "

@@ -13,7 +13,7 @@ from core.arrays import backend
 from core.errors import CheckpointError, nearest, place
 from core.link.serializer import Deserializer, Serializable, Serializer
 from plugins.serializers.dictionary import check_serializable
-from plugins.serializers.entries import RUN, Array, is_none
+from plugins.serializers.entries import BESIDE, Array, is_none
 from plugins.serializers.extended_dtypes import restored
 
 Ignored: TypeAlias = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
@@ -323,7 +323,7 @@ def _check_fit(
         lines += [f"  {stored}: missing from the file" for stored in missing]
     if not lines:
         return
-    known = {*names.values(), *stated, RUN}
+    known = {*names.values(), *stated, *BESIDE}
     lines += [
         f"  {stored}: in the file, but nothing asks for it"
         for stored in archive
@@ -347,7 +347,7 @@ def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
     unused = [
         name
         for name in source.entries
-        if name.startswith(source.path) and name not in {*source.asked, RUN}
+        if name.startswith(source.path) and name not in {*source.asked, *BESIDE}
         if not source.ignores(name)
     ]
     if unused:

@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import small
 from hypothesis import given, settings
@@ -162,11 +163,16 @@ def test_a_model_loads_from_the_snapshot_of_its_training(whole):
 # -- autoload ---------------------------------------------------------------------------------
 
 
-def copied(whole, directory, *steps):
-    """Snapshots as if they had been written in this order."""
-    for second, step in enumerate(steps):
-        path = shutil.copy(snapshot(whole, step), directory)
-        os.utime(path, (1e9 + second, 1e9 + second))
+def copied(whole, directory, *steps, told=True, seconds=(0, 1, 2)):
+    """Snapshots as if they had been written in this order; not all files say it themselves."""
+    for second, step in zip(seconds, steps, strict=False):
+        path, moment = directory / f"snapshot_iter_{step}", 1e9 + second
+        with np.load(snapshot(whole, step)) as file:
+            entries = {**file, "written_at": moment}
+        if not told:
+            del entries["written_at"]
+        save_npz(path, entries)
+        os.utime(path, (moment, moment) if not told else None)
 
 
 def damage(path):
@@ -204,18 +210,29 @@ def test_nothing_but_damaged_snapshots_is_an_error(whole, tmp_path):
     assert trainer.updater.iteration == 0
 
 
-def test_the_newest_is_the_one_written_last(whole, tmp_path, capsys):
-    copied(whole, tmp_path, 12, 9, 10)  # 12 is of an earlier, longer run
+@pytest.mark.parametrize("told", [True, False])
+def test_the_newest_is_the_one_written_last(whole, tmp_path, capsys, told):
+    copied(whole, tmp_path, 12, 9, 10, told=told)  # 12 is of an earlier, longer run
     trainer = small.trainer(tmp_path, (10, "iteration"), autoload=True)
     trainer.run()
     assert trainer.updater.iteration == 10
     assert "snapshot_iter_10" in capsys.readouterr().err
 
 
-def test_of_one_moment_the_one_of_most_iterations_is_the_newest(whole, tmp_path):
-    copied(whole, tmp_path, 9, 10)
-    os.utime(tmp_path / "snapshot_iter_9", (1e9 + 1, 1e9 + 1))
+@pytest.mark.parametrize("told", [True, False])
+def test_of_one_moment_the_one_of_most_iterations_is_the_newest(whole, tmp_path, told):
+    copied(whole, tmp_path, 10, 9, told=told, seconds=(1, 1))
     trainer = small.trainer(tmp_path, (10, "iteration"), autoload=True)
+    trainer.run()
+    assert not (tmp_path / "log").exists()  # nothing was left to do
+
+
+def test_copies_are_as_old_as_what_they_are_copies_of(whole, tmp_path):
+    """Folders that were downloaded have other dates: an older snapshot was loaded."""
+    for second, step in enumerate([12, 4, 9]):
+        path = shutil.copy(snapshot(whole, step), tmp_path)
+        os.utime(path, (1e9 + second, 1e9 + second))
+    trainer = small.trainer(tmp_path, (12, "iteration"), autoload=True, n_retains=2)
     trainer.run()
     assert not (tmp_path / "log").exists()  # nothing was left to do
 
@@ -227,8 +244,7 @@ def test_an_empty_directory_starts_from_the_beginning(whole, tmp_path):
 
 
 def test_retention_never_removes_the_newest(whole, tmp_path):
-    copied(whole, tmp_path, 3, 12)
-    os.utime(tmp_path / "snapshot_iter_12", (1e10, 1e10))  # a clock that was wrong
+    copied(whole, tmp_path, 3, 12, seconds=(0, 1e10))  # a clock that was wrong
     trainer = small.trainer(tmp_path, (6, "iteration"), n_retains=2)
     load_npz(snapshot(whole, 3), trainer)
     trainer.run()

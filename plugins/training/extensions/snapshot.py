@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,7 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
 from plugins.serializers.dictionary import entries_of
-from plugins.serializers.entries import RUN
+from plugins.serializers.entries import RUN, WRITTEN
 from plugins.serializers.hdf5 import load_hdf5, save_hdf5
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions import snapshot_files
@@ -280,14 +281,15 @@ class Snapshot(Extension):
         path = self._path(trainer)
         self._run = getattr(trainer, "run_id", None)
         self._keep_another_runs(path, trainer)
-        target = trainer if self._target is None else self._with_run(self._target)
+        target = self._labelled(self.saved_of(trainer))
         if self._guarded(lambda: self._save(path, target)):
             self._saved_at = trainer.updater.iteration
 
-    def _with_run(self, target: Any) -> Any:
-        """What is saved of a part of the training: with the run, where files are to be removed."""
-        if self.n_retains > 0 and self._run is not None and self._save_function() in _LOAD:
-            return {RUN: self._run, **entries_of("snapshot", target)}
+    def _labelled(self, target: Any) -> Any:
+        """What is saved, with its run and the moment where earlier files are looked for."""
+        looks = self._target is None or self.n_retains > 0 or self.autoload
+        if looks and self._run is not None and self._save_function() in _LOAD:
+            return {RUN: self._run, WRITTEN: time.time(), **entries_of("snapshot", target)}
         return target
 
     def _keep_another_runs(self, path: Path, trainer: Loop) -> None:

@@ -9,11 +9,12 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged, place
-from plugins.serializers.entries import RUN
+from plugins.serializers.entries import RUN, WRITTEN
 
 _ASIDE = ".damaged"
 _COUNTS = ("iteration", "epoch")
@@ -29,13 +30,20 @@ def found(directory: Path, filename: str) -> list[Path]:
 
 def run_of(path: Path) -> str | None:
     """The run that wrote a snapshot; None where the file does not say so."""
+    run = _entry(path, RUN)
+    return None if run is None else str(run)
+
+
+def _entry(path: Path, name: str) -> Any:
+    """A single value in a file; None where it is not there."""
     with suppress(Exception):  # whatever the file is, it is not this one's task to tell
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive, archive.open(f"{RUN}.npy") as entry:
-                return str(npy.read_array(entry, allow_pickle=False))
+            with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as entry:
+                return npy.read_array(entry, allow_pickle=False).item()
         if "h5py" in sys.modules:  # as it is in a run that writes such files
             with sys.modules["h5py"].File(path) as file:
-                return str(file[RUN].asstr()[()])
+                value = file[name][()]
+                return value.decode() if isinstance(value, bytes) else value
     return None
 
 
@@ -71,12 +79,15 @@ def _gap(field: str | None) -> str:
     return r"[\d,_ ]*\d" if field.rpartition(".")[2] in _COUNTS else ".+"
 
 
-def _age(path: Path) -> tuple[int, list[int]]:
+def _age(path: Path) -> tuple[float, list[int]]:
     """Sorts snapshots by the time they were written, those of one moment by their numbers.
 
-    Not by number first: an earlier, longer run may have left its snapshots in the directory.
+    The file tells the time where it can: copies have other dates, in any order. Not by number
+    first: an earlier, longer run may have left its snapshots in the directory.
     """
-    written = 0
-    with suppress(FileNotFoundError):  # another run has moved it meanwhile
-        written = path.stat().st_mtime_ns
+    written = _entry(path, WRITTEN)
+    if not isinstance(written, float):
+        written = 0.0
+        with suppress(FileNotFoundError):  # another run has moved it meanwhile
+            written = path.stat().st_mtime
     return written, [int(n) for n in re.findall(r"\d+", path.name)]
