@@ -142,7 +142,12 @@ def uses(path):
         where = f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
         for i, name in enumerate(names):
             last = i == len(names) - 1
-            if not hasattr(found, name):
+            try:
+                is_there = hasattr(found, name)
+            except ImportError:  # what CuPy loads then, as cuBLAS, is not installed
+                yield where, None
+                break
+            if not is_there:
                 yield where, f"{found!r} has no {name!r}"
                 break
             found = getattr(found, name)
