@@ -8,7 +8,9 @@ from core import Variable, as_variable
 from core.arrays import backend
 from core.errors.kinds import checked
 from core.typing import Array, Probability, Width
-from plugins.functions.refusal import require
+from plugins.functions.refusal import refused, require
+
+NAME = "non_maximum_suppression"
 
 
 @checked
@@ -40,24 +42,29 @@ def non_maximum_suppression(
     variable([1, 2])
     """
     boxes = as_variable(boxes)
-    require("non_maximum_suppression", ("boxes.ndim == 2", boxes.ndim, 2))
-    require("non_maximum_suppression", ("boxes.shape[1] == 4", boxes.shape[1], 4))
+    require(NAME, ("boxes.ndim == 2", boxes.ndim, 2))
+    require(NAME, ("boxes.shape[1] == 4", boxes.shape[1], 4))
     home, host = boxes.backend, backend.get("numpy")
     xp = host.xp
-    corners = xp.astype(home.to_host(boxes.array), xp.float64)
+    corners = _real(xp, "boxes", boxes)
     order = xp.arange(len(corners))
     if scores is not None:
         scores = as_variable(scores)
-        want = ("scores.shape == boxes.shape[:1]", scores.shape, boxes.shape[:1])
-        require("non_maximum_suppression", want)
-        good = xp.astype(scores.backend.to_host(scores.array), xp.float64)
-        order = xp.argsort(-good, stable=True)
+        require(NAME, ("scores.shape == boxes.shape[:1]", scores.shape, boxes.shape[:1]))
+        order = xp.argsort(-_real(xp, "scores", scores), stable=True)
     chosen: list[Any] = []
     while len(order) and (limit is None or len(chosen) < limit):
         best, order = order[0], order[1:]
         chosen.append(best)
         order = order[~_covered(xp, corners[best], corners[order], threshold)]
     return as_variable(home.asarray(xp.asarray(chosen, dtype=xp.int64), None, boxes.device))
+
+
+def _real(xp: Any, name: str, x: Variable) -> Any:
+    """The numbers as float64 on the host."""
+    if x.backend.kind(x.dtype) == "c":
+        raise refused(NAME, f"{name}.dtype is real", f"{x.dtype}")
+    return xp.astype(x.backend.to_host(x.array), xp.float64)
 
 
 def _covered(xp: Any, box: Any, others: Any, threshold: float) -> Any:

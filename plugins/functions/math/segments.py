@@ -131,7 +131,8 @@ class _Extreme(_OfSegments):
             rows = xp.concat([rows[:reach, :], xp.where(same, both, rows[reach:, :])], axis=0)
             reach *= 2
         last = xp.where(end > first, end - 1, xp.zeros_like(end))
-        found = xp.where((end > first)[:, None], xp.take(rows, last, axis=0), self.empty)
+        found = xp.take(rows, last, axis=0)
+        found = xp.where((end > first)[:, None], found, xp.full_like(found, self.empty))
         return xp.reshape(found, (self.count, *x.shape[1:]))
 
     def gradient_x(self, xp, g, x, segments, out):

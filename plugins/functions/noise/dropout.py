@@ -64,6 +64,7 @@ class DropoutAlong(FunctionNode):
     dropout_ratio: float = 0.5
     axis: Axis = 0
 
+    wide = True
     saved = ("mask",)
     domain = Domain(
         "(...)->(...)",
