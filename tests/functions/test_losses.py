@@ -18,6 +18,20 @@ T = np.array([0, 2, 1, 2])
 LOGS = special.log_softmax(X, axis=1)
 
 
+@pytest.mark.parametrize(
+    ("loss", "activation"),
+    [(F.softmax_cross_entropy, F.softmax), (F.sigmoid_cross_entropy, F.sigmoid)],
+)
+def test_an_activation_applied_twice_is_told(loss, activation):
+    scores = core.Variable(np.ones((3, 3), "f"))
+    t = np.eye(3, dtype="i") if loss is F.sigmoid_cross_entropy else np.arange(3)
+    with pytest.warns(UserWarning, match=rf"come from {activation.__name__}\(\), which") as told:
+        loss(activation(scores), t)
+    assert told[0].filename == __file__
+    loss(scores, t)
+    loss(F.tanh(scores), t)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_huge_scores(dtype):
     x = Variable(np.array([[3e4, -3e4], [0, 3e4]], dtype))

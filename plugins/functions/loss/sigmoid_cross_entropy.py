@@ -8,9 +8,11 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, integers, 
 from core.arrays import backend
 from core.errors.kinds import checked
 from core.typing import AnyArray, Array
+from plugins.functions.activation.sigmoid import Sigmoid
 from plugins.functions.array.cast import arrays_in, cast, halves_widened
 from plugins.functions.labels import refuse_outside, widened
 from plugins.functions.loss.reduction import check_reduce, reduced
+from plugins.functions.loss.twice import warn_of_twice
 from plugins.functions.loss.vae import BernoulliNLL
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import dtype_name, require
@@ -99,6 +101,7 @@ def sigmoid_cross_entropy(
     variable([  0.6931472, 100.       ], dtype=float32)
     """
     check_reduce("sigmoid_cross_entropy", reduce)
+    warn_of_twice("sigmoid_cross_entropy", x, Sigmoid, "sigmoid")
     if any([backend.of(a).kind(a.dtype) in "fV" for a in arrays_in((t,))]):
         return _of_probabilities(x, t, normalize, reduce)
     return SigmoidCrossEntropy.call(x, t, normalize, reduce)

@@ -18,11 +18,13 @@ from core.errors.kinds import checked
 from core.graph.fitting import is_array
 from core.typing import AnyArray, Array
 from plugins.functions.activation.log_softmax import log_softmax
+from plugins.functions.activation.softmax import Softmax
 from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.where import where
 from plugins.functions.labels import refuse_outside, widened
 from plugins.functions.loss.reduction import check_reduce, reduced
+from plugins.functions.loss.twice import warn_of_twice
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
@@ -166,6 +168,7 @@ def softmax_cross_entropy(
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
     check_reduce("softmax_cross_entropy", reduce)
+    warn_of_twice("softmax_cross_entropy", x, Softmax, "softmax")
     floating = as_variable(t).backend.kind(t.dtype) in "fV"
     if floating and t.ndim == as_variable(x).ndim:
         return _of_probabilities(x, t, class_weight, reduce, soft_target_loss)
