@@ -344,11 +344,11 @@ def _shortened(lines: list[str], most: int = 40) -> list[str]:
 
 
 def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
+    known = source.asked | BESIDE
     unused = [
         name
         for name in source.entries
-        if name.startswith(source.path) and name not in {*source.asked, *BESIDE}
-        if not source.ignores(name)
+        if name.startswith(source.path) and name not in known and not source.ignores(name)
     ]
     if unused:
         place.warn(
