@@ -16,7 +16,7 @@ LINEAR_ALGEBRA = "Eigh InverseSquareRoot Lyapunov Pinv QR SVD"
 REFUSED = dict.fromkeys(LINEAR_ALGEBRA.split(), "ONNX has no decompositions by iteration")
 """Operation -> why it is not exported."""
 
-RANDOM = {"Dropout", "Gaussian", "RReLU", "SimplifiedDropconnect", "Zoneout"}
+RANDOM = {"Dropout", "DropoutAlong", "Gaussian", "RReLU", "SimplifiedDropconnect", "Zoneout"}
 
 
 def _called(op, case):

@@ -120,9 +120,6 @@ class _Extreme(_OfSegments):
             return xp.full((self.count, *x.shape[1:]), self.empty, dtype=x.dtype, device=x.device)
         order = xp.argsort(numbers, stable=True)
         numbers, rows = xp.take(numbers, order, axis=0), xp.take(rows, order, axis=0)
-        every = xp.arange(self.count, dtype=numbers.dtype, device=x.device)
-        first = xp.searchsorted(numbers, every)
-        end = xp.searchsorted(numbers, every, side="right")
         # After each round, a row stands for twice as many rows of its segment, itself the last.
         reach = 1
         while reach < rows.shape[0]:
@@ -130,9 +127,13 @@ class _Extreme(_OfSegments):
             same = (numbers[reach:] == numbers[:-reach])[:, None]
             rows = xp.concat([rows[:reach, :], xp.where(same, both, rows[reach:, :])], axis=0)
             reach *= 2
-        last = xp.where(end > first, end - 1, xp.zeros_like(end))
-        found = xp.take(rows, last, axis=0)
-        found = xp.where((end > first)[:, None], found, xp.full_like(found, self.empty))
+        ends = xp.ones((1,), dtype=xp.bool, device=x.device)
+        ends = xp.concat([numbers[1:] != numbers[:-1], ends])[:, None]
+        last = [xp.astype(ends, x.dtype), xp.where(ends, rows, xp.zeros_like(rows))]
+        found = xp.zeros((self.count, rows.shape[1] + 1), dtype=x.dtype, device=x.device)
+        found = self.backend.scatter_add(found, numbers, xp.concat(last, axis=1))
+        filled, found = found[:, :1] > 0, found[:, 1:]
+        found = xp.where(filled, found, xp.full_like(found, self.empty))
         return xp.reshape(found, (self.count, *x.shape[1:]))
 
     def gradient_x(self, xp, g, x, segments, out):
