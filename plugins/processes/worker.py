@@ -97,7 +97,7 @@ def call(method: str, arguments: tuple[Any, ...], shared: int | None) -> bytes |
     try:
         get_ready()
         answer = getattr(_Here.held, method)(*arguments)
-    except Exception as error:
+    except BaseException as error:  # a SystemExit would reach the main process, and end that
         return _hand_over(_failure(error))
     try:
         return _hand_over(answer, shared)
@@ -113,11 +113,13 @@ def _hand_over(answer: Any, shared: int | None = None) -> bytes | str:
     return send(answer, _Here.folders, f"{os.getpid()}-{next(_numbers)}", shared)
 
 
-def _failure(error: Exception) -> Failure:
+def _failure(error: BaseException) -> Failure:
     notes = error.__dict__.pop("__notes__", [])
     told = "".join(traceback.format_exception(error))
     notes = (*notes, f"Raised in {_Here.name}:\n{told}")
     text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, Exception):
+        return Failure(None, text, notes)
     try:
         pickled = pickle.dumps(error)
         pickle.loads(pickled)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -91,5 +92,7 @@ class Failing:
                 os._exit(3)
             if self.how == "hang":
                 time.sleep(600)
+            if self.how == "sys.exit":
+                sys.exit()
             raise ArithmeticError("no such example")
         return np.ones(4, "f"), np.int32(0)

@@ -303,9 +303,16 @@ def test_a_worker_that_dies_is_an_error_at_once(how, message):
     assert not multiprocessing.active_children()
 
 
-def test_an_error_in_a_worker_is_raised_here_and_says_where():
-    updater = with_failing("raise")
-    with pytest.raises(ArithmeticError, match="no such example") as info:
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ("raise", ArithmeticError, "no such example"),
+        ("sys.exit", RuntimeError, "SystemExit"),  # which ended the main process, with status 0
+    ],
+)
+def test_an_error_in_a_worker_is_raised_here_and_says_where(how, error, message):
+    updater = with_failing(how)
+    with pytest.raises(error, match=message) as info:
         updates(updater, 3)
     assert "Raised in worker process 1" in info.value.__notes__[-1]
     assert "parallel_parts.py" in info.value.__notes__[-1]
