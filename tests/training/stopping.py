@@ -181,9 +181,13 @@ def draw(trainer):
 EXTENSIONS = {
     "CosineShift": of_optimizer(lambda name, x: extensions.CosineShift(name, 5, restart=2)),
     "ExponentialShift": of_optimizer(lambda name, x: extensions.ExponentialShift(name, 0.9)),
+    "FunctionShift": of_optimizer(
+        lambda name, x: extensions.FunctionShift(name, lambda t: 0.9**t, x)
+    ),
     "InverseShift": of_optimizer(lambda name, x: extensions.InverseShift(name, 0.1, 0.5)),
     "LinearShift": of_optimizer(lambda name, x: extensions.LinearShift(name, (x, x / 4), (2, 11))),
     "MultistepShift": of_optimizer(lambda name, x: extensions.MultistepShift(name, 0.5, [3, 7], x)),
+    "OneCycleShift": of_optimizer(lambda name, x: extensions.OneCycleShift(name, 9, x)),
     "PolynomialShift": of_optimizer(lambda name, x: extensions.PolynomialShift(name, 0.7, 20)),
     "StepShift": of_optimizer(lambda name, x: extensions.StepShift(name, 0.8, 3)),
     "WarmupShift": of_optimizer(lambda name, x: extensions.WarmupShift(name, x / 10, 6, x)),

@@ -213,6 +213,12 @@ def test_one_cycle_is_that_of_pytorch(peak, count, warmup, down, further):
     assert set(found[count:]) == {found[count - 1]}
 
 
+@pytest.mark.parametrize("warmup", [0.0, 0.3, 1.0])
+def test_a_cycle_of_one_update_is_at_its_end(warmup):
+    shift = extensions.OneCycleShift("lr", 1, 2.0, warmup, end=0.5)
+    assert [shift.value_at(t) for t in range(3)] == [1.0] * 3
+
+
 @pytest.mark.parametrize("name", RECORDED["optax"])
 def test_warm_ups_before_a_cosine_are_those_of_optax(name):
     case = RECORDED["optax"][name]

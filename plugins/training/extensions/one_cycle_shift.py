@@ -59,7 +59,8 @@ class OneCycleShift(Shift):
         place = min(t, self._last)
         if self._top > 0 and place <= self._top:
             return self.init * _between(self._start, 1.0, place / self._top)
-        share = (place - self._top) / (self._last - self._top)
+        rest = self._last - self._top
+        share = (place - self._top) / rest if rest > 0 else 1.0
         return self.init * _between(1.0, self._end, share)
 
 
