@@ -9,6 +9,19 @@ from core.dataset.indexing import position, positions
 from core.errors.set_by_init import NeedsInit
 
 
+def named(dataset: Any) -> str:
+    """A dataset of any kind by its class and its length, where it has one by now.
+
+    >>> named([3, 1, 4])
+    '<list: 3 examples>'
+    """
+    try:
+        count = len(dataset)
+    except Exception:  # to be looked at is no occasion to fail
+        return object.__repr__(dataset)
+    return f"<{type(dataset).__name__}: {count:,} example{'s' * (count != 1)}>"
+
+
 class DatasetMixin(NeedsInit, ABC):
     """Base of datasets that define `__len__` and `get_example`; indexing follows from these.
 
@@ -22,7 +35,12 @@ class DatasetMixin(NeedsInit, ABC):
     (9, [1, 4, 9], [0, 16])
     >>> dataset[-1], list(dataset)
     (16, [0, 1, 4, 9, 16])
+    >>> dataset
+    <Squares: 5 examples>
     """
+
+    def __repr__(self: Any) -> str:
+        return named(self)
 
     @abstractmethod
     def __len__(self) -> int:

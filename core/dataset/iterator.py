@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.dataset.dataset_mixin import named
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 
@@ -16,6 +17,14 @@ class Iterator(NeedsInit):
     Updaters also read `epoch` (passes completed), `epoch_detail` (the same with its fraction),
     `previous_epoch_detail` and `is_new_epoch` (whether the last batch completed a pass).
     """
+
+    def __repr__(self) -> str:
+        try:
+            of, epoch = named(self.dataset), self.epoch_detail  # type: ignore[attr-defined]
+            size = self.batch_size  # type: ignore[attr-defined]
+        except Exception:  # one that is not made yet, or of another kind
+            return object.__repr__(self)
+        return f"<{type(self).__name__}: batches of {size} from {of}, epoch {epoch:.2f}>"
 
     def __iter__(self) -> Iterator:
         return self

@@ -145,7 +145,7 @@ class GlobalConfig:
             raise _unknown(name, self._entries)
         del self._entries[name]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(_lines(self._entries))
 
     def show(self, file: TextIO | None = None) -> None:
@@ -199,7 +199,7 @@ class LocalConfig:
     def _install(self, own: Mapping[str, Any]) -> None:
         self._context.set(own)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(_lines(self._settings()))
 
     def _settings(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.dataset import indexing
+from core.dataset import DatasetMixin, indexing
 from core.errors.set_by_init import NeedsInit
 from plugins.datasets.tuple_dataset import equal_length
 
@@ -20,6 +20,8 @@ class DictDataset(NeedsInit):
     def __init__(self, **datasets: Any) -> None:
         self._datasets = datasets
         self._length = equal_length("DictDataset", datasets)
+
+    __repr__ = DatasetMixin.__repr__
 
     def __len__(self) -> int:
         return self._length

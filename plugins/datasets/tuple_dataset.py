@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.dataset import indexing
+from core.dataset import DatasetMixin, indexing
 from core.dataset.indexing import by_position
 from core.errors.set_by_init import NeedsInit
 
@@ -33,6 +33,8 @@ class TupleDataset(NeedsInit):
         self._datasets = datasets
         names = {f"dataset {i}": dataset for i, dataset in enumerate(datasets)}
         self._length = equal_length("TupleDataset", names)
+
+    __repr__ = DatasetMixin.__repr__
 
     def __len__(self) -> int:
         return self._length

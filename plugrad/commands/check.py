@@ -47,7 +47,7 @@ def _project(root: Path) -> dict[str, Any]:
         project: dict[str, Any] = tomllib.loads(text)["project"]
     except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
         raise CheckError(
-            f"check: expected a pyproject.toml with a [project] in {root}: {error!r}. "
+            f"expected a pyproject.toml with a [project] in {root}: {error!r}. "
             "`plugrad new NAME` writes one."
         ) from None
     return project

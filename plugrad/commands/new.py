@@ -60,7 +60,7 @@ def new(name: str, kinds: Iterable[str], output: str | None) -> Report:
     words.refuse_taken(kinds)
     root = Path(output or words.distribution)
     if root.exists():
-        raise NewError(f"new: expected {root} not to exist. Choose another --output.")
+        raise NewError(f"expected {root} not to exist. Choose another --output.")
     made = {path: words.put(text) for path, text in _files(words, kinds).items()}
     try:
         for path, text in made.items():
@@ -69,7 +69,7 @@ def new(name: str, kinds: Iterable[str], output: str | None) -> Report:
             target.write_text(text, encoding="utf-8")
     except OSError as error:
         shutil.rmtree(root, ignore_errors=True)
-        raise NewError(f"new: cannot write {root}: {error}") from None
+        raise NewError(f"cannot write {root}: {error}") from None
     text = "\n".join(
         [f"Written: {root}", *[f"  {path}" for path in made], "", "Next:"]
         + [f'  cd {root} && python -m pip install -e ".[test]" && plugrad check']
@@ -83,12 +83,12 @@ class _Words:
     def __init__(self, name: str) -> None:
         plain = name.lower().removeprefix("plugrad-")
         if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", plain):
-            raise NewError(f"new: expected a name of letters, digits and dashes, got {name!r}.")
+            raise NewError(f"expected a name of letters, digits and dashes, got {name!r}.")
         self.snake = re.sub("[-_]", "_", plain)
         self.camel = "".join([part.capitalize() for part in self.snake.split("_")])
         for word in (self.snake, self.camel):
             if keyword.iskeyword(word) or keyword.issoftkeyword(word):
-                raise NewError(f"new: {word!r} is a word of Python's own. Choose another name.")
+                raise NewError(f"{word!r} is a word of Python's own. Choose another name.")
         self.dashed = self.snake.replace("_", "-")
         self.distribution = f"plugrad-{self.dashed}"
 
@@ -105,16 +105,16 @@ class _Words:
             used = _used(f"kinds/{kind}.py") | _used(f"tests/{kind}.py")
             for word in {self.snake, self.camel} & used - {"thing", "Thing"}:
                 raise NewError(
-                    f"new: {word!r} has a meaning in what is written for a "
+                    f"{word!r} has a meaning in what is written for a "
                     f"{kind.replace('_', ' ')}. Choose another name."
                 )
             for name in map(self.put, NAMES.get(kind, {"Thing": ""})):
                 if name in RESERVED:
-                    raise NewError(f"new: {name!r} is no name for plugins. Choose another name.")
+                    raise NewError(f"{name!r} is no name for plugins. Choose another name.")
                 if name in catalogue.names():
                     whose = catalogue.claim(name).plugin
                     raise NewError(
-                        f"new: {KINDS[f'{kind}s'].facade or 'core.backend'}.{name} is there "
+                        f"{KINDS[f'{kind}s'].facade or 'core.backend'}.{name} is there "
                         f"already, from {whose}. Choose another name."
                     )
 

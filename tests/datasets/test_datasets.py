@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import datasets as D
-from core.dataset import DatasetMixin
+from core.dataset import DatasetMixin, Iterator
 from core.iterators import SerialIterator
 
 lengths = st.integers(2, 20)
@@ -242,3 +242,23 @@ def test_digits_split_and_forms():
         assert images.shape == (1437, *shape) and images.dtype == np.float32
         assert images.max() == 2
     assert not {x.tobytes() for x, _ in train[:]} & {x.tobytes() for x, _ in test[:]}
+
+
+def test_datasets_and_iterators_tell_what_they_are_to_whoever_looks():
+    class Forgetful(DatasetMixin):
+        def __init__(self):
+            pass
+
+        def __len__(self):
+            return self.length
+
+    pairs = D.TupleDataset(range(2000), range(2000))
+    assert repr(pairs) == "<TupleDataset: 2,000 examples>"
+    assert repr(D.DictDataset(x=[1])) == "<DictDataset: 1 example>"
+    assert repr(D.split_dataset(pairs, 3)[0]) == "<SubDataset: 3 examples>"
+    assert repr(Forgetful()).startswith("<") and "Forgetful object at" in repr(Forgetful())
+    iterator = SerialIterator(pairs, 500)
+    iterator.next()
+    told = "<SerialIterator: batches of 500 from <TupleDataset: 2,000 examples>, epoch 0.25>"
+    assert repr(iterator) == told
+    assert "Iterator object at" in repr(Iterator())

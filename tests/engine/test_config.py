@@ -243,6 +243,7 @@ def test_show_prints_every_entry():
     out = io.StringIO()
     with core.using_config("train", False):
         core.config.show(out)
+        assert repr(core.config) == str(core.config) == out.getvalue().strip("\n")
         assert f"{core.config}\n" == out.getvalue()
     lines = out.getvalue().splitlines()
     assert any(line.split() == ["train", "False"] for line in lines)
