@@ -42,7 +42,7 @@ class Place(NamedTuple):
 _maps: weakref.WeakValueDictionary[str, mmap.mmap] = weakref.WeakValueDictionary()
 
 
-def dumps(obj: Any, protocol: int, buffer_callback: Callable[[Any], Any]) -> bytes:
+def dumps(obj: Any, protocol: int, buffer_callback: Callable[[Any], Any] | None) -> bytes:
     """Pickle as `pickle.dumps` does, but for arrays in mapped files that nobody can write to."""
     file = BytesIO()
     pickler = pickle.Pickler(file, protocol, buffer_callback=buffer_callback)
@@ -52,6 +52,15 @@ def dumps(obj: Any, protocol: int, buffer_callback: Callable[[Any], Any]) -> byt
     }
     pickler.dump(obj)
     return file.getvalue()
+
+
+class Sent(NamedTuple):
+    """What `dumps` pickles also as a part of something else; unpickled it is `held` itself."""
+
+    held: Any
+
+    def __reduce__(self) -> Any:
+        return pickle.loads, (dumps(self.held, 5, None),)
 
 
 def _reduced(array: Any) -> Any:

@@ -1,11 +1,13 @@
 """Arrays in mapped files go to worker processes as places in these files."""
 
 import os
+import pickle
 
 import numpy as np
 import pytest
 
-from core.iterators import MultiprocessIterator
+from core import datasets
+from core.iterators import MultiprocessIterator, SerialIterator
 from plugins.processes import mapped_files
 from plugins.processes.ipc import decode, encode
 
@@ -91,6 +93,17 @@ def test_what_is_no_longer_in_the_file_is_copied(path, case):
     array = COPIED[case](path)
     got, size = sent(array)
     assert size >= array.nbytes and (got == array).all()
+
+
+def test_what_is_sent_with_something_else_is_itself_again(path):
+    """As the iterators of an updater of several processes, which go with copies of the model."""
+    data = np.load(path, mmap_mode="r")
+    iterator = SerialIterator(datasets.TupleDataset(data, np.arange(400)), 3, shuffle=False)
+    message = pickle.dumps({"model": 1, "iterator": mapped_files.Sent(iterator)})
+    again = pickle.loads(message)["iterator"]
+    assert type(again) is SerialIterator and len(message) < 10_000
+    for one, other in zip(again.next(), iterator.next(), strict=True):
+        assert (one[0] == other[0]).all() and one[1] == other[1]
 
 
 def test_an_iterator_leaves_a_large_dataset_in_its_file(path):

@@ -17,6 +17,7 @@ from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.processes.ipc import allocate
+from plugins.processes.mapped_files import Sent
 from plugins.processes.workers import Answer, Words, WorkerDied, Workers
 from plugins.training.updaters.frozen import frozen_in
 from plugins.training.updaters.replica import Board, Replica, differentiate
@@ -112,7 +113,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         for parameter in model.params():
             parameter.update_rule = None  # and its state: the copies are never updated
             parameter.cleargrad()
-        rest = zip(self._own_iterators, self._devices[1:], strict=True)
+        rest = zip(map(Sent, self._own_iterators), self._devices[1:], strict=True)
         return [
             Replica(number, model, iterator, self.converter, device, board, len(self._devices))
             for number, (iterator, device) in enumerate(rest, 1)
