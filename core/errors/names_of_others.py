@@ -2,7 +2,7 @@
 
 A value is a name of the same place, or an expression, in which `x` is a Variable, `model` a link
 and `optimizer` an optimizer; `numpy` is there for functions of NumPy's that take Variables. Several
-names are for arguments, of which a function has one.
+names are for arguments, of which a function has one; what an argument is given may follow it.
 """
 
 from __future__ import annotations
@@ -421,11 +421,18 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "beta_1": "beta1",
         "beta_2": "beta2",
         "betas": "beta1",
+        "clipnorm": "core.optimizer_hooks.GradientClipping",
+        "clipvalue": "core.optimizer_hooks.GradientValueClipping",
         "decay": "rho",
         "epsilon": "eps",
         "learning_rate": ("lr", "alpha"),
         "lr": "alpha",
-        "weight_decay": "weight_decay_rate",
+        "momentum": "core.optimizers.CorrectedMomentumSGD",
+        "nesterov": "core.optimizers.CorrectedNesterovAG",
+        "weight_decay": (
+            "weight_decay_rate=alpha * weight_decay",
+            "core.optimizer_hooks.WeightDecay",
+        ),
     },
     "arguments": {
         "dilation": "dilate",

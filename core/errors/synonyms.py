@@ -55,7 +55,8 @@ def ours(name: str, kind: str, known: dict[str, str]) -> str:
     """What to write for another library's name, or ''; a name of ours is one of `known`, folded."""
     found = _FOLDED.get(kind, {}).get(folded(name), ())
     for target in (found,) if isinstance(found, str) else found:
-        if not target.isidentifier() or folded(target) in known:
+        own = target.partition("=")[0]
+        if not own.isidentifier() or folded(own) in known:
             return target
     return ""
 
