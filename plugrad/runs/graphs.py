@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
@@ -120,9 +121,13 @@ def _across(
     """Where each node is across: near what it is joined with, and apart from those beside it."""
     x = {name: float(i) for layer in layers for i, name in enumerate(layer)}
 
+    def weight_of(name: str) -> float:
+        """What nothing leads to, as parameters, hardly counts, and makes room for what it joins."""
+        return 1.0 if name in above else 0.001
+
     def desired_place(near: Neighbours, name: str) -> float:
-        """The mean of the neighbours' places; what nothing leads to, as weights, hardly counts."""
-        pairs = [(x[other], 1.0 if other in above else 0.02) for other in near.get(name, ())]
+        """The mean of the neighbours' places."""
+        pairs = [(x[other], weight_of(other)) for other in near.get(name, ())]
         whole = sum([weight for _, weight in pairs])
         return sum([at * weight for at, weight in pairs]) / whole if pairs else x[name]
 
@@ -132,24 +137,37 @@ def _across(
             layer.sort(key=lambda name: desired_place(near, name))
             x.update({name: float(i) for i, name in enumerate(layer)})
     for layer in layers:
-        x.update(_apart(layer, dict.fromkeys(layer, 0.0), width))
+        x.update(_apart(layer, dict.fromkeys(layer, 0.0), width, weight_of))
     for sweep in range(24):  # then how far apart
         near, order = (above, layers) if sweep % 2 == 0 else (below, layers[::-1])
         for layer in order:
             wanted = {name: desired_place(near, name) for name in layer}
-            x.update(_apart(layer, wanted, width))
+            x.update(_apart(layer, wanted, width, weight_of))
     return x
 
 
-def _apart(layer: list[str], wanted: dict[str, float], width: dict[str, float]) -> dict[str, float]:
-    """The places nearest to what is wanted that leave the gaps: half-way between two that do."""
-    steps = [
-        (width.get(a, 0.0) + width.get(b, 0.0)) / 2 + GAP
-        for a, b in zip(layer, layer[1:], strict=False)
-    ]
-    low, high = [wanted[name] for name in layer], [wanted[name] for name in layer]
-    for i, step in enumerate(steps):
-        low[i + 1] = max(low[i + 1], low[i] + step)
-    for i in reversed(range(len(steps))):
-        high[i] = min(high[i], high[i + 1] - steps[i])
-    return {name: (a + b) / 2 for name, a, b in zip(layer, low, high, strict=True)}
+def _apart(
+    layer: list[str],
+    wanted: dict[str, float],
+    width: dict[str, float],
+    weight_of: Callable[[str], float],
+) -> dict[str, float]:
+    """The places that leave the gaps and are nearest to what is wanted, by weighted squares.
+
+    Without the least distances from the first, the places only have to be in order: those next to
+    each other that are not are taken together, at their mean.
+    """
+    distance, blocks = 0.0, list[tuple[float, float, int]]()  # of a mean, a weight and a count
+    distances = []
+    for i, name in enumerate(layer):
+        if i:
+            distance += (width.get(layer[i - 1], 0.0) + width.get(name, 0.0)) / 2 + GAP
+        distances.append(distance)
+        mean, weight, count = wanted[name] - distance, weight_of(name), 1
+        while blocks and blocks[-1][0] >= mean:
+            others, more, number = blocks.pop()
+            mean = (others * more + mean * weight) / (more + weight)
+            weight, count = weight + more, count + number
+        blocks.append((mean, weight, count))
+    means = [mean for mean, _, count in blocks for _ in range(count)]
+    return {name: at + d for name, at, d in zip(layer, means, distances, strict=True)}

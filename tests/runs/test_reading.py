@@ -295,6 +295,17 @@ def test_graphs_are_placed_downwards_and_without_boxes_upon_each_other(drawn):
             assert y != other[1] or abs(x - other[0]) >= (width + other[2]) / 2
 
 
+def test_layers_stand_below_each_other_with_their_parameters_beside_them():
+    nodes, edges = {"y0": ("(64, 10), float32", "constant")}, []
+    for i in range(8):
+        nodes |= {f"f{i}": ("LinearFunction", "function"), f"y{i + 1}": ("(64, 10)", "between")}
+        nodes |= {f"{name}{i}": (f"/predictor/l{i}/{name}: (10, 10)", "leaf") for name in "Wb"}
+        edges += [(f"{name}{i}", f"f{i}") for name in "yWb"] + [(f"f{i}", f"y{i + 1}")]
+    found = graphs.placed(graphs.Graph(nodes, edges))
+    across = [x for x, _, _, _, role in found["boxes"] if role in ("function", "between")]
+    assert max(across) - min(across) < 20 and found["size"][0] < 1000
+
+
 def test_a_circle_is_told(tmp_path):
     text = 'flowchart TB\n  n0["a"]:::function\n  n1["b"]:::function\n  n0 --> n1\n  n1 --> n0\n'
     log = [{"iteration": 1, "x": 1}]
