@@ -16,7 +16,7 @@ from core.typing import Sizes
 from plugrad_torch import devices
 from plugrad_torch.backend import TorchBackend
 from plugrad_torch.graphs import Graphs
-from plugrad_torch.indexing import goes_back, of_numbers, part_of, places_of
+from plugrad_torch.indexing import goes_back, names_once, of_numbers, part_of, places_of
 from plugrad_torch.namespace import NAMESPACE
 from plugrad_torch.random import TorchRandom
 
@@ -197,6 +197,9 @@ class Tensors(TorchBackend):
         parts = index if isinstance(index, tuple) else (index,)
         if not a.numel():
             return a
+        if names_once(parts):
+            a[index].add_(values)
+            return a
         if parts and all([isinstance(part, Tensor) for part in parts]):
             places = tuple([p.long() if p.dtype is not torch.bool else p for p in parts])
         elif not a.ndim:
@@ -236,4 +239,7 @@ class Tensors(TorchBackend):
 
             if not is_debug():
                 return False
-        return super().outside(numbers, size)
+        if not numbers.numel():
+            return False
+        least, greatest = torch.aminmax(numbers)
+        return not 0 <= int(least) <= int(greatest) < size

@@ -8,12 +8,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_VIEWING = (int, slice, type(None), type(...))
 _KNOWN = (torch.bool, torch.int32, torch.int64)
 
 
 def goes_back(index: Any) -> bool:
     """Whether a slice of the index has a negative step."""
     return any(map(_is_back, index if isinstance(index, tuple) else (index,)))
+
+
+def names_once(parts: Any) -> bool:
+    """Whether an index has numbers and slices alone, that go on: what it gives is a view."""
+    return not goes_back(parts) and all([type(part) in _VIEWING for part in parts])
 
 
 def of_numbers(index: Any) -> Any:

@@ -373,3 +373,64 @@ def test_what_is_assigned_is_of_pytorch_or_a_number(computed):
     assert x.array.tolist() == [2, 3, 0]
     with pytest.raises(BackendError, match="two backends meet in one operation: torch:cpu and num"):
         x[:2] = np.ones(2)
+
+
+ACTIVATIONS = [
+    "clipped_relu",
+    "elu",
+    "gelu",
+    "hard_sigmoid",
+    "leaky_relu",
+    "selu",
+    "silu",
+    "softplus",
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_are_those_of_the_formula_far_out_and_on_kinks(name, dtype):
+    ends = [0.0, 2.5, 6.0, 19.0, 21.0, 41.0, 90.0, 1e4]
+    x = np.array([*ends, *[-end for end in ends]], dtype)
+    found = []
+    for lib in (np, torch):
+        v = core.Variable(lib.asarray(x.copy()))
+        y = getattr(F, name)(v)
+        y.grad = lib.ones_like(v.array)
+        y.backward()
+        found.append((np.asarray(y.array), np.asarray(v.grad)))
+    near = 100 * np.finfo(dtype).eps
+    for expected, actual in zip(*found, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=near, atol=near)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_ignored_may_be_nan():
+    """As where all scores of an example were masked; its gradient was NaN."""
+    x = np.array([[-np.inf, -np.inf], [0, 1], [np.nan, 0]], "f")
+    labels = np.array([-1, 1, -1], "i")
+    several = np.array([[-1, -1], [1, 0], [-1, 1]], "i")
+    for loss, t in ((F.softmax_cross_entropy, labels), (F.sigmoid_cross_entropy, several)):
+        for reduce in ("mean", "no"):
+            grads = []
+            for lib in (np, torch):
+                v = core.Variable(lib.asarray(x.copy()))
+                y = loss(v, lib.asarray(t), reduce=reduce)
+                y.grad = lib.ones_like(y.array)
+                y.backward()
+                grads.append(np.asarray(v.grad))
+            assert np.isfinite(grads[1]).all()
+            np.testing.assert_allclose(grads[1], grads[0], rtol=1e-6)
+
+
+def test_parts_with_holes_and_turned_ones_send_their_gradients_back():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 5, 6))
+    some = (1, ..., (0, slice(None), 2), (slice(1, 3), None), (..., slice(None, None, 2)))
+    for index in (*some, (slice(None, None, -2), 1), (np.array([1, 1]), slice(2)), ([0, 0], 1)):
+        grads = []
+        for lib in (np, torch):
+            v = core.Variable(lib.asarray(x.copy()))
+            F.sum(v[index] ** 2).backward()
+            grads.append(np.asarray(v.grad))
+        np.testing.assert_allclose(grads[1], grads[0])

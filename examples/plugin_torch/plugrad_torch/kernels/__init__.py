@@ -13,6 +13,13 @@ def _table(root: str, rows: dict[str, str], ending: str = "") -> dict[str, str]:
 
 
 _BOTH = {
+    "activation.clipped_relu:ClippedReLU": "activations:clipped_relu",
+    "activation.elu:ELU": "activations:elu",
+    "activation.gelu:GELU": "activations:gelu",
+    "activation.hard_sigmoid:HardSigmoid": "activations:hard_sigmoid",
+    "activation.leaky_relu:LeakyReLU": "activations:leaky_relu",
+    "activation.softplus:Softplus": "activations:softplus",
+    "activation.swish:SiLU": "activations:silu",
     "activation.relu:ReLU": "layers:relu",
     "activation.sigmoid:Sigmoid": "layers:sigmoid",
     "activation.log_softmax:LogSoftmax": "layers:log_softmax",
@@ -21,7 +28,8 @@ _BOTH = {
     "connection.convolution:Convolution": "convolution:convolution",
     "connection.convolution:Deconvolution": "convolution:deconvolution",
     "connection.linear:LinearFunction": "layers:linear",
-    "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "layers:softmax_cross_entropy",
+    "loss.sigmoid_cross_entropy:SigmoidCrossEntropy": "losses:sigmoid_cross_entropy",
+    "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "losses:softmax_cross_entropy",
     "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
     "normalization.group_normalization:GroupNormalization": "normalization:group_normalization",
     "normalization.layer_normalization:LayerNormalization": "normalization:layer_normalization",
@@ -32,6 +40,7 @@ _BOTH = {
 _COMPUTE = _BOTH | {
     "activation.tanh:TanhGradient": "layers:tanh_share",
     "array.get_item:GetItem": "layers:get_item",
+    "array.select_item:PlaceItem": "layers:place_item",
     "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
     "connection.embed_id:EmbedIDGradient": "layers:embed_id_gradient",
     "normalization.fixed_batch_normalization:FixedBatchNormalization": (

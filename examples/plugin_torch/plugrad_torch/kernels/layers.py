@@ -1,4 +1,4 @@
-"""Layers and losses of one or two calls, where PyTorch's own make fewer passes or fewer calls."""
+"""Layers of one or two calls, where PyTorch's own make fewer passes or fewer calls."""
 
 from __future__ import annotations
 
@@ -89,41 +89,6 @@ def linear_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
     return tuple(found)
 
 
-def softmax_cross_entropy(f: Any, xp: Any, x: Tensor, t: Tensor) -> Any:
-    """The loss of scores (n, classes), each class counting as much as any other."""
-    if x.ndim != 2 or f.class_weight is not None or 0 in x.shape:
-        return NotImplemented
-    t = t.long()  # PyTorch compares uint8 with 300 as with 44
-    counted = t != f.ignore_label
-    label = torch.where(counted, t, 0)
-    if f.backend.outside(label, x.shape[1]):
-        return NotImplemented  # the formula says which
-    f.top = x.amax(1, keepdim=True)
-    apart = x - f.top
-    f.log_total = torch.logsumexp(apart, 1, keepdim=True)
-    w = counted.to(x.dtype)
-    loss = (f.log_total - apart.gather(1, label[:, None]))[:, 0]
-    loss = torch.where(counted, loss, 0)
-    if f.reduce == "no":
-        f.w = w
-        return loss
-    f.w = w / (w.sum().clamp_(min=1) if f.normalize else len(x))
-    return torch.dot(loss, f.w)
-
-
-def softmax_cross_entropy_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
-    """Computes g w (softmax(x) - onehot(t))."""
-    x, t = f._sources[0].data, f._sources[1].data
-    if x.ndim != 2 or x.dtype is not g.dtype or 0 in x.shape:
-        return NotImplemented
-    share = torch.exp_(x - f.top - f.log_total)
-    t = t.long()
-    inside = (t >= 0) & (t < x.shape[1])
-    label = torch.where(inside, t, 0)[:, None]
-    share.scatter_add_(1, label, -inside[:, None].to(x.dtype))
-    return share.mul_((g * f.w)[:, None]), None
-
-
 def get_item(f: Any, xp: Any, x: Tensor) -> Any:
     """x[slices], whose steps may be negative."""
     try:
@@ -138,3 +103,9 @@ def embed_id_gradient(f: Any, xp: Any, x: Tensor, g: Tensor) -> Any:
         return NotImplemented
     table = g.new_zeros(f.rows, g.shape[-1])
     return table.index_add_(0, x.reshape(-1).long(), g.reshape(x.numel(), g.shape[-1]))
+
+
+def place_item(f: Any, xp: Any, x: Tensor, t: Tensor) -> Any:
+    """Rows of zeros, with x where t says."""
+    rows = x.new_zeros(len(x), f.length)
+    return rows.scatter_(1, t.long()[:, None], x[:, None]) if rows.numel() else rows
