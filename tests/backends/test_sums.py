@@ -134,7 +134,7 @@ def test_gradients_of_many_rows(many: Any, layer: str) -> None:
     st.integers(1, sums.SHORT + 2),
     st.lists(st.sampled_from([1, 2, 30, 700]), min_size=1, max_size=2),
     st.sampled_from(["float32", "float64", "float16", "int32", "uint8", "bool"]),
-    st.sampled_from(["sum", "mean", "max", "min"]),
+    st.sampled_from(["sum", "mean", "max", "min", "prod"]),
     st.sampled_from([None, 0, -1, (-1,), "last"]),
     st.booleans(),
 )
@@ -142,17 +142,32 @@ def test_a_short_last_axis_has_numpys_bits(
     short: int, shape: list[int], dtype: str, name: str, axis: Any, keepdims: bool
 ) -> None:
     numbers = np.random.RandomState(short)
-    a = numbers.uniform(-50, 50, [*shape, short]).astype(dtype)
+    reach = 1.5 if name == "prod" else 50
+    a = numbers.uniform(-reach, reach, [*shape, short]).astype(dtype)
     if a.dtype.kind == "f" and a.size > 3:
         a.reshape(-1)[:3] = np.nan, np.inf, -np.inf
     axis = a.ndim - 1 if axis == "last" else axis
-    ours = {"sum": sums.total, "mean": sums.mean, "max": sums.greatest, "min": sums.least}[name]
+    others = {"max": sums.greatest, "min": sums.least, "prod": sums.multiplied}
+    ours = ({"sum": sums.total, "mean": sums.mean} | others)[name]
     with np.errstate(invalid="ignore", over="ignore"):
         got, expected = (f(a, axis=axis, keepdims=keepdims) for f in (ours, getattr(np, name)))
         turned = ours(np.asfortranarray(a), axis=axis, keepdims=keepdims)
-    if name in ("max", "min") or axis is None or short <= sums.SHORT:
+        if name in ("sum", "mean", "prod") and a.dtype in compiler.FLOATS:
+            named = ours(a, axis=axis, dtype=dtype, keepdims=keepdims)
+            np.testing.assert_array_equal(named, got, strict=True)
+    if name in ("max", "min", "prod") or axis is None or short <= sums.SHORT:
         np.testing.assert_array_equal(got, expected, strict=True)
     np.testing.assert_allclose(turned, expected, rtol=1e-2 if dtype == "float16" else 1e-4)
+
+
+@pytest.mark.parametrize("function", [F.sum, F.prod, F.mean, F.max])
+def test_operations_reduce_a_short_last_axis_by_slices(
+    function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(sums, "_in_order", lambda ufunc, columns, out: seen.append(columns.shape))
+    function(np.ones((1000, 16), "f"), axis=1)
+    assert seen == [(16, 1000)]
 
 
 @given(
