@@ -178,13 +178,20 @@ def _fill(name: str, value: Any, stored: Array) -> Any:
 
 
 def _check_held(name: str, stored: Array, wanted: Any) -> None:
-    """Refuse integers that fewer bits, or those without a sign, would make others of."""
-    if not stored.size or stored.dtype.kind not in "iu" or np.can_cast(stored.dtype, wanted):
+    """Refuse numbers that fewer bits, or no sign, would make others of, and floats infinite."""
+    kind = {"i": "integers", "u": "integers", "f": "numbers"}.get(stored.dtype.kind)
+    if kind is None or np.can_cast(stored.dtype, wanted):
         return
-    ends = stored.min(), stored.max()
-    if "int" in str(wanted) and any([int(end.astype(wanted)) != int(end) for end in ends]):
+    finite = stored[np.isfinite(stored)]
+    if not finite.size:
+        return
+    ends = np.array([finite.min(), finite.max()])
+    with np.errstate(over="ignore"):
+        held = ends.astype(wanted)
+    whole = kind == "integers" and "int" in str(wanted)
+    if held.tolist() != ends.tolist() if whole else not np.isfinite(held).all():
         raise CheckpointError(
-            f"load: {name!r}: expected integers that {wanted} can hold, the file has some from "
+            f"load: {name!r}: expected {kind} that {wanted} can hold, the file has some from "
             f"{ends[0]} to {ends[1]}. Load them into an array of {stored.dtype}."
         )
 

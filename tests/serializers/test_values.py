@@ -1,5 +1,6 @@
 """Values that files or arrays could only hold as others: they are refused."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +26,28 @@ def test_integers_are_loaded_as_the_same_or_refused(kind, path, stored, dtype):
         assert loaded.values["first"] == 0 and (loaded.values["a"] == 7).all()
     else:
         assert loaded.values["a"].tolist() == stored.tolist()
+
+
+@given(
+    hnp.arrays(st.sampled_from(["f2", ">f4", "f8"]), st.integers(0, 3)),
+    st.sampled_from(["f2", "f4", "f8", "bfloat16"]),
+)
+def test_floats_are_loaded_to_rounding_or_refused(kind, path, stored, dtype):
+    """In halves, numbers beyond 65504 became infinite."""
+    dtype = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    with np.errstate(over="ignore"):
+        expected = stored.astype(dtype)
+    kind.save(path, Bag(first=np.ones(1), a=stored))
+    loaded = Bag(first=np.zeros(1), a=np.full(stored.shape, 7, dtype))
+    try:
+        kind.load(path, loaded)
+    except CheckpointError as error:
+        assert f"expected numbers that {dtype.name} can hold" in str(error)
+        assert np.isinf(expected).sum() > np.isinf(stored).sum()
+        assert loaded.values["first"] == 0 and (loaded.values["a"] == 7).all()
+    else:
+        assert loaded.values["a"].tobytes() == expected.tobytes()
+        assert np.isinf(expected).sum() == np.isinf(stored).sum()
 
 
 texts = st.text("a\0", max_size=4) | st.binary(max_size=4)
