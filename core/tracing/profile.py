@@ -64,19 +64,25 @@ def _shown(seconds: float, count: int) -> tuple[str, str]:
 
 
 def profiled(owner: Any, program: Recorded, call: Callable[[], Any], live: bool) -> Profile:
-    """The profile of a program whose owner runs it, by `_run`, in each call."""
+    """The profile of a program whose owner runs it, by `_run`, in each call.
+
+    Each equation is waited for: a device may still be computing when its call returns.
+    """
     least = [inf] * len(program.equations)
-    last = 0.0
+    last, device, backend = 0.0, None, program.backend
 
     def tick(i: int) -> None:
         nonlocal last
+        backend.synchronize(device)
         least[i] = min(least[i], perf_counter() - last)
         last = perf_counter()
 
     run = compiled(program, live, tick)
 
     def timed(*arrays: Any) -> tuple[Any, ...]:
-        nonlocal last
+        nonlocal last, device
+        device = backend.device_of(arrays[0]) if arrays else None
+        backend.synchronize(device)
         last = perf_counter()
         return run(*arrays)
 

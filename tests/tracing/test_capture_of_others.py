@@ -206,3 +206,11 @@ def test_what_only_a_library_does_is_left_to_eager(place):
 def test_arrays_of_two_libraries_are_refused(place):
     with pytest.raises(core.errors.TraceError, match="of one backend on one device, got .*numpy"):
         core.trace(lambda x, y: x, place.asarray(np.ones(2)), np.ones(2))
+
+
+def test_a_profile_waits_for_each_equation(place, monkeypatch):
+    waited = []
+    monkeypatch.setattr(place, "synchronize", waited.append, raising=False)
+    x = place.asarray(np.ones((3, 3), "f"))
+    profile = core.trace(lambda x: F.matmul(F.exp(x), x) + 1, x).profile(x)
+    assert len(profile.lines) == 3 and waited == [place.device_of(x)] * 10 * 4
