@@ -145,7 +145,10 @@ class GlobalConfig:
             raise _unknown(name, self._entries)
         del self._entries[name]
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> str:  # one line, as for the defaults of signatures
+        return f"<GlobalConfig of {len(self._entries)} entries; print() shows them>"
+
+    def __str__(self) -> str:
         return "\n".join(_lines(self._entries))
 
     def show(self, file: TextIO | None = None) -> None:
@@ -200,6 +203,9 @@ class LocalConfig:
         self._context.set(own)
 
     def __repr__(self) -> str:
+        return f"<LocalConfig of {len(self._settings())} entries; print() shows them>"
+
+    def __str__(self) -> str:
         return "\n".join(_lines(self._settings()))
 
     def _settings(self) -> dict[str, Any]:
@@ -286,6 +292,11 @@ class using_config:
 
     `config` is `core.config` (this thread), `core.global_config` (everybody), or another object of
     their classes. One object may be entered again, inside its own block and by several threads.
+
+    >>> import core, core.functions as F, numpy as np
+    >>> with core.using_config("train", False):  # dropout lets everything through
+    ...     F.dropout(np.ones(3, "f"), 0.9)
+    variable([1., 1., 1.], dtype=float32)
     """
 
     __slots__ = ("_blocks", "_config", "_name", "_value")
@@ -389,7 +400,14 @@ def force_backprop_mode() -> using_config:
 
 
 def set_debug(debug: bool) -> None:
-    """Switch this thread's debug mode, which locates NaNs and changed arrays."""
+    """Switch this thread's debug mode, which locates NaNs and changed arrays.
+
+    >>> import core
+    >>> core.set_debug(True)
+    >>> core.is_debug()
+    True
+    >>> core.set_debug(False)
+    """
     config.debug = debug
 
 

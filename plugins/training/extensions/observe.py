@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:
-    """Make an extension that observes `target_func(trainer)` once an epoch."""
+    """Make an extension that observes `target_func(trainer)` once an epoch.
+
+    >>> from types import SimpleNamespace
+    >>> trainer = SimpleNamespace(observation={}, updater=SimpleNamespace(iteration=7))
+    >>> observe_value("steps", lambda trainer: trainer.updater.iteration)(trainer)
+    >>> trainer.observation
+    {'steps': 7}
+    """
     if not callable(target_func):
         raise TypeError(
             f"observe_value: expected a function of the trainer that gives {observation_key!r}, "
@@ -29,7 +36,8 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
     """Make an extension that observes the learning rate of an optimizer, once an epoch.
 
-    An optimizer that has none, as AdaDelta, is an error before the first update.
+    An optimizer that has none, as AdaDelta, is an error before the first update. That of Adam is
+    `alpha` with its correction for the number of steps.
     """
 
     def rate(trainer: Loop) -> Any:

@@ -47,6 +47,10 @@ class PlotReport(Extension):
     means are taken over all, and the first one draws.
     `postprocess(figure, axes, summary)` may change the picture before it is saved.
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
+
+    >>> from core.training import extensions
+    >>> keys = ["main/loss", "validation/main/loss"]
+    >>> curves = extensions.PlotReport(keys, "epoch", filename="loss.png")
     """
 
     ranks = "together"

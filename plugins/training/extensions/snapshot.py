@@ -90,6 +90,22 @@ def snapshot(
       of ranks has these parts.
     - `on_write_error` says what an OSError means, as of a full disk: 'raise' ends the training,
       'warn' lets it go on to the next snapshot. The snapshots that stand are kept in both cases.
+
+    >>> import core.links as L, numpy as np, os, tempfile
+    >>> from core import iterators, optimizers, training
+    >>> from core.training import extensions
+    >>> out, data = tempfile.mkdtemp(), [(np.ones(2, "f"), np.int32(1))] * 4
+    >>> def train(epochs):
+    ...     optimizer = optimizers.SGD().setup(L.Classifier(L.Linear(2, 2)))
+    ...     batches = iterators.SerialIterator(data, 2)
+    ...     updater = training.updaters.StandardUpdater(batches, optimizer)
+    ...     trainer = training.Trainer(updater, (epochs, "epoch"), out)
+    ...     trainer.extend(extensions.snapshot(n_retains=1, autoload=True))
+    ...     trainer.run()
+    >>> train(1)
+    >>> train(3)  # goes on after the first epoch
+    >>> os.listdir(out)
+    ['snapshot_iter_6']
     """
     made = Snapshot(filename, savefun, target, writer)
     if target is None:  # after the snapshots of parts too, whose triggers remember what they saw
@@ -121,7 +137,17 @@ def snapshot_object(
     snapshot_on_interrupt: bool | None = None,
     on_write_error: str = "raise",
 ) -> Snapshot:
-    """Make an extension that saves `target`, such as a model; arguments are those of `snapshot`."""
+    """Make an extension that saves `target`, such as a model; arguments are those of `snapshot`.
+
+    The best model so far:
+
+    >>> import core.links as L
+    >>> from core.training import extensions, triggers
+    >>> best = extensions.snapshot_object(L.Linear(3, 2), "best.npz")
+    >>> when = triggers.MinValueTrigger("validation/main/loss")
+
+    and `trainer.extend(best, trigger=when)`. `core.serializers.load_npz` loads it.
+    """
     if not hasattr(target, "serialize"):
         raise TypeError(
             "snapshot_object: expected something with a method serialize(serializer), such as a "

@@ -86,7 +86,14 @@ class MaxValueTrigger(BestValueTrigger):
 
 
 class MinValueTrigger(BestValueTrigger):
-    """Fires when the mean of the observed `key` is smaller than at all earlier checks."""
+    """Fires when the mean of the observed `key` is smaller than at all earlier checks.
+
+    >>> from types import SimpleNamespace
+    >>> best = MinValueTrigger("loss", trigger=lambda trainer: True)
+    >>> seen = [{"loss": value} for value in (0.5, 0.3, 0.4, 0.2)]
+    >>> [best(SimpleNamespace(observation=observation)) for observation in seen]
+    [True, True, False, True]
+    """
 
     def __init__(self, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
         super().__init__(key, lambda best, new: new < best, trigger)
