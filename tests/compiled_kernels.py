@@ -22,6 +22,7 @@ def taking(least: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "SMALL", least)
         patch.setattr(fusion, "CALL", min(least, fusion.CALL))
+        patch.setattr(fusion, "SHORT", min(least, fusion.SHORT))
         found = tables()
         for target in {*found["compute"].values(), *found["gradient"].values()}:
             kernel = resolve(target)

@@ -12,11 +12,12 @@ import numpy as np
 from backends.numpy_backend import parallel, sequences
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.fused_loops import loop_of, overwrites
-from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
+from backends.numpy_backend.kernels.vectors import BITS, COSTLY, FUNCTIONS
 from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
 CALL = 1024  # elements that NumPy computes in the time of a call
+SHORT = 16  # columns, of fewer of which a loop takes functions one by one
 WORTH = 3  # calls of NumPy's that take as long as that of a loop, beside half a one for each array
 
 
@@ -35,6 +36,8 @@ class CompiledLoops(LoopFuser):
         alone &= group.rows * group.columns < LEAST
         if alone or saved < CALL * (WORTH + arrays / 2):
             return None
+        if group.rows > 1 and group.columns < SHORT and _sums_functions(computing, group):
+            return None
         call = _Call(group, self)
         # More are not packed for another thread, and are more than a processor reads ahead.
         fits = arrays + len(call.plan.kept()) <= sequences.ARRAYS
@@ -51,6 +54,13 @@ class CompiledLoops(LoopFuser):
     def sequence(self, whole: Recorded, otherwise: sequences.Run) -> sequences.Run:
         """One call of machine code for all loops and products."""
         return sequences.Sequence(whole, otherwise)
+
+
+def _sums_functions(equations: list[Equation], group: Group) -> bool:
+    """Whether there are exponentials and the like, and what is taken over each row by itself."""
+    inside = [e for e in equations if e.outputs[0] not in group.ends]
+    reduced = any([e.call.name in ("sum", "mean", "max", "min") for e in inside])
+    return reduced and any([e.call.name in COSTLY for e in equations])
 
 
 class _Call(Planned):

@@ -22,10 +22,11 @@ UNITS = 4  # in the last place, by which exp, expm1, log, log1p and tanh may be 
 
 @pytest.fixture(autouse=True)
 def worth_while(monkeypatch):
-    """Let small arrays have loops too, and be written over."""
+    """Let small arrays and short rows have loops too, and be written over."""
     from backends.numpy_backend import fusion
 
     monkeypatch.setattr(fusion, "CALL", 0)
+    monkeypatch.setattr(fusion, "SHORT", 0)
     monkeypatch.setattr(over, "LEAST", 0)
 
 
@@ -608,6 +609,16 @@ def test_one_operation_on_many_elements_is_a_loop_by_itself(columns, count):
     assert len(loops(fused)) == count
     for found, expected in zip(fused(*arrays), program(*arrays), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns, count", [(15, 0), (16, 1)])
+def test_functions_of_short_rows_are_left_to_numpy(columns, count, monkeypatch):
+    """For a loop would take them one by one, and NumPy takes all rows at once."""
+    monkeypatch.undo()
+    x = np.random.default_rng(0).standard_normal((5000, columns)).astype("f")
+    fused = core.trace(lambda x: np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True), x).fused()
+    assert len(loops(fused)) == count
+    np.testing.assert_allclose(np.sum(fused(x), axis=1), np.ones(5000), rtol=1e-5)
 
 
 def test_labels_are_looked_at_before_anything_is_taken_by_them():
