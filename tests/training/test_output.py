@@ -334,6 +334,17 @@ def test_a_notebook_gets_a_table_that_grows_and_a_bar_that_moves(tmp_path, shown
     assert capsys.readouterr().out == ""
 
 
+def test_a_notebook_gets_the_last_records_of_many(tmp_path, shown, monkeypatch):
+    """The table is sent as a whole: with thousands of records the browser could not keep up."""
+    monkeypatch.setattr("plugins.training.extensions.print_report._MOST", 3)
+    log = extensions.LogReport(trigger=(1, "iteration"))
+    run(tmp_path, log, extensions.PrintReport(["iteration"]))
+    tables = [html for *_, html in shown]
+    assert [html.count("<td") for html in tables] == [1, 2, *[3] * 8]
+    assert "earlier" not in tables[2] and "after 7 earlier ones" in tables[-1]
+    assert [f">{n}</td>" in tables[-1] for n in range(6, 11)] == [False, False, True, True, True]
+
+
 def test_in_a_notebook_a_given_output_is_a_terminal(tmp_path, shown):
     out = io.StringIO()
     notebook_run(tmp_path, extensions.PrintReport(["epoch"], out=out))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from core.training import Loop
 
 _NARROWEST = 9
+_MOST = 200
+"""Records that a notebook shows."""
 
 
 class PrintReport(Extension):
@@ -24,9 +26,10 @@ class PrintReport(Extension):
 
     `log_report` is the name of the trainer's LogReport, or a LogReport of its own. `out` is
     where to print, by default the standard output; in a notebook, a table below the cell that grows
-    while the training runs. On a narrow terminal titles take several lines. A resumed run prints
-    the whole table again. An entry that nothing reports leaves its column empty, with a warning
-    where a name much like it is reported. A terminal that goes away does not end the training.
+    while the training runs, up to 200 records, and then has the last ones. On a narrow terminal
+    titles take several lines. A resumed run prints the whole table again. An entry that nothing
+    reports leaves its column empty, with a warning where a name much like it is reported. A
+    terminal that goes away does not end the training.
 
     >>> from types import SimpleNamespace
     >>> log = LogReport(filename=None, trigger=lambda trainer: True)
@@ -123,8 +126,10 @@ class PrintReport(Extension):
         return [self._terminal.fit(_cell(e, record.get(e, ""))) for e in self._entries]
 
     def _html(self, log: list[dict[str, Any]]) -> str:
-        rows = [[_cell(e, record.get(e, "")) for e in self._entries] for record in log]
-        return table("", [self._entries, *rows], "th")
+        shown = log[-_MOST:]  # the whole table is sent anew each time
+        rows = [[_cell(e, record.get(e, "")) for e in self._entries] for record in shown]
+        earlier = len(log) - len(shown)
+        return table(f"after {earlier} earlier ones" * bool(earlier), [self._entries, *rows], "th")
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the LogReport, if it is not the trainer's."""
