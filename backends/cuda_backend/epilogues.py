@@ -14,6 +14,7 @@ from typing import Any
 
 from backends.cuda_backend.cudnn.layout import whole
 from backends.cuda_backend.cudnn.use import HALVES, takes_halves
+from backends.cuda_backend.recording import HERE
 from core import config
 from core.arrays.backend import BACKENDS
 
@@ -113,7 +114,7 @@ def linear(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """`x W^T + b` in one launch; without a bias CuPy's product is as good."""
     if b is None or not _alike(x, W, b):
         return NotImplemented
-    epilogues = BACKENDS[type(x)].epilogues  # type: ignore[attr-defined]
+    epilogues = _usable(BACKENDS[type(x)])
     if epilogues is None:
         return NotImplemented
     y = epilogues.product(_rows(xp, W), _rows(xp, x).T, "BIAS", bias=whole(xp, b))
@@ -127,7 +128,7 @@ def linear_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     spec = f._sources[0].spec
     x, W, _ = [source.data for source in f._sources]
-    epilogues = spec.backend.epilogues
+    epilogues = _usable(spec.backend)
     if epilogues is None or not _alike(g, x) or (needs_grad & 1 and W.dtype != g.dtype):
         return NotImplemented
     found = epilogues.product(_rows(spec.xp, x).T, _rows(spec.xp, g), "BGRADB")
@@ -136,6 +137,12 @@ def linear_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     gW, given = found
     gx = spec.xp.matmul(g, W) if needs_grad & 1 else None
     return gx, gW.T, given["bgradb"]
+
+
+def _usable(backend: Any) -> Any:
+    """The planned products; None where they are not there, or not to be in a graph."""
+    recorded = HERE.recording is None or HERE.recording.epilogues
+    return backend.epilogues if recorded else None
 
 
 def _alike(*arrays: Any) -> bool:

@@ -25,11 +25,21 @@ class Graphs:
         self._cupy = cupy
 
     def record(self, call: Callable[[], None]) -> Callable[[], None]:
-        """The launch of what `call()` asks for, in the stream that is current then."""
+        """The launch of what `call()` asks for, in the stream that is current then.
+
+        What nvmath-python does beside its launches is not ours to know: where it may be what
+        cannot be recorded, biases are added to products of cuBLAS's.
+        """
+        try:
+            return self._recorded(call, True)
+        except Exception:
+            return self._recorded(call, False)
+
+    def _recorded(self, call: Callable[[], None], epilogues: bool) -> Callable[[], None]:
         cuda = self._cupy.cuda
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
         stream.wait_event(cuda.get_current_stream().record())
-        with cuda.using_allocator(pool.malloc), stream, recording(stream) as made:
+        with cuda.using_allocator(pool.malloc), stream, recording(stream, epilogues) as made:
             call()
             stream.synchronize()
             stream.begin_capture()

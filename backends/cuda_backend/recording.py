@@ -18,10 +18,12 @@ class Recording:
 
     Args:
         stream: The stream that is recorded.
+        epilogues: Whether nvmath-python may compute products with their bias.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, epilogues: bool = True) -> None:
         self.stream = stream
+        self.epilogues = epilogues
         self._kept: dict[Any, Any] = {}
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -41,9 +43,9 @@ HERE = _Here()
 
 
 @contextmanager
-def recording(stream: Any) -> Iterator[Recording]:
+def recording(stream: Any, epilogues: bool = True) -> Iterator[Recording]:
     """A context in which this thread makes a graph of what a stream is asked."""
-    before, HERE.recording = HERE.recording, Recording(stream)
+    before, HERE.recording = HERE.recording, Recording(stream, epilogues)
     try:
         yield HERE.recording
     finally:

@@ -333,6 +333,23 @@ def test_a_captured_step_with_products_is_a_graph(gpu, made, product):
         np.testing.assert_array_equal(each, found[0])
 
 
+def test_a_step_that_nvmath_keeps_from_being_a_graph_is_one_without_it(gpu, made):
+    class Epilogues:
+        def product(self, a, b, name, bias):
+            if HERE.recording is not None and "records" in Stream.phases:
+                raise RuntimeError("operation not permitted when stream is capturing")
+            return (np.matmul(a, b) + bias[:, None]).view(ndarray)
+
+    vars(gpu)["epilogues"] = Epilogues()
+    x, W, b = [gpu.asarray(np.ones(shape)) for shape in ((4, 3), (2, 3), (2,))]
+    step = core.capture(F.linear)
+    for _ in range(5):
+        found = core.backend.to_host(step(x, W, b).array)
+        np.testing.assert_array_equal(found, np.full((4, 2), 4.0))
+    assert "1 parts by cuda as a whole" in step.report() and "not" not in step.report()
+    assert Stream.phases.count("records") == 2
+
+
 def test_a_stream_of_its_own_waits_for_what_was_asked_before(gpu):
     with gpu.stream() as stream:
         assert isinstance(stream, Stream) and Stream.phases == ["event"]
