@@ -227,6 +227,8 @@ def main() -> int:
         classes = len(names) if names else arguments.classes
         model = L.Classifier(Small(classes) if small else Known(arguments.network))
         make_trainer(model, train, val, arguments).run()
+    except ModuleNotFoundError as error:
+        return fail(f"{error}: run `pip install 'plugrad[image]'`")
     except (CoreError, ImportError, OSError, ValueError) as error:
         return fail(error)
     draw_guesses(model, val, names, f"{arguments.out}/guesses.png")
