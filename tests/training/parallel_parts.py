@@ -18,7 +18,7 @@ class Model(core.Chain):
 
     def __init__(self, in_size=4, ratio=0.0):
         super().__init__()
-        self.ratio = ratio
+        self.ratio, self.weight = ratio, 1.0
         with self.init_scope():
             self.l1 = L.Linear(in_size, 6)
             self.norm = L.BatchNormalization(6) if ratio else None
@@ -28,7 +28,7 @@ class Model(core.Chain):
         h = F.tanh(self.l1(x))
         if self.ratio:
             h = F.dropout(self.norm(h), self.ratio)
-        loss = F.softmax_cross_entropy(self.l2(h), t)
+        loss = F.softmax_cross_entropy(self.l2(h), t) * self.weight
         core.report({"loss": loss}, self)
         return loss
 

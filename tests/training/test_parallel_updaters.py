@@ -54,8 +54,8 @@ def assert_equal_parameters(one, other, rtol=1e-5):
 
 @pytest.mark.parametrize("how", ["copies", "processes"])
 @pytest.mark.parametrize("frozen_first", [True, False])
-def test_what_is_frozen_meanwhile_is_so_in_all_copies(how, frozen_first):
-    """Of a layer that was no longer frozen the copies gave no gradients."""
+def test_what_is_changed_meanwhile_is_so_in_all_copies(how, frozen_first):
+    """Of a layer that was no longer frozen the copies gave no gradients; weights were the first."""
     core.seed(1)
     model = parts.Model()
     models = model, copy.deepcopy(model)
@@ -75,6 +75,7 @@ def test_what_is_frozen_meanwhile_is_so_in_all_copies(how, frozen_first):
             if step == 3:
                 for each in models:
                     (each.l1.enable_update if frozen_first else each.l1.disable_update)()
+                    each.weight = 3.0
             one.update()
             many.update()
     finally:

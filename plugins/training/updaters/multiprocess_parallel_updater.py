@@ -19,7 +19,7 @@ from core.optimizer import Optimizer
 from plugins.processes.ipc import allocate
 from plugins.processes.mapped_files import Sent
 from plugins.processes.workers import Answer, Words, WorkerDied, Workers
-from plugins.training.updaters.frozen import frozen_in
+from plugins.training.updaters.meanwhile import Meanwhile
 from plugins.training.updaters.replica import Board, Replica, differentiate
 from plugins.training.updaters.standard_updater import StandardUpdater
 
@@ -41,7 +41,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
     in it; None puts all on the host. Every process has a copy of the model and its own iterator,
     and computes the gradient of its own batch; this one, with the first iterator, does so too, and
     is the one that reports, counts epochs and updates. Gradients and parameters go through shared
-    memory of the host.
+    memory of the host; what is changed in the model between updates, as what is frozen, and
+    attributes of links that are numbers or text, is told to the processes in the next one.
 
     With parts of one dataset that are equally long, as `split_dataset_n_random` makes them, and a
     loss that is a mean over its examples, an update is the one that StandardUpdater makes with the
@@ -79,6 +80,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         )
         self._own_iterators = iterators[1:]
         self._states = [""] * len(self._own_iterators)  # loaded, and not yet handed over
+        self._meanwhile = Meanwhile()
         self._board: Board | None = None
         self._workers: Workers | None = None
         self._steps: list[Answer] = []  # what the processes are at
@@ -109,6 +111,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
             self._hand_states_over()
 
     def _replicas(self, target: Any, board: Board) -> list[Replica]:
+        self._meanwhile.see(target)
         model = copy.deepcopy(target)
         for parameter in model.params():
             parameter.update_rule = None  # and its state: the copies are never updated
@@ -134,12 +137,13 @@ class MultiprocessParallelUpdater(StandardUpdater):
         optimizer.update()
         if self._board is not None:
             self._board.put_parameters(target)
+        self._meanwhile.see(target)
         self.count_epoch()
 
     def _begin_step(self, optimizer: Any) -> None:
         self._start()
         if self._workers is not None:
-            given = optimizer.loss_scale, frozen_in(optimizer.target)
+            given = optimizer.loss_scale, self._meanwhile.changes(optimizer.target)
             self._steps = [self._workers.ask(i, "step", *given) for i in range(len(self._states))]
 
     def _take_mean(self, target: Any) -> None:

@@ -16,7 +16,7 @@ from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.training.calling import call_with
-from plugins.training.updaters.frozen import freeze, frozen_in
+from plugins.training.updaters.meanwhile import Meanwhile
 from plugins.training.updaters.standard_updater import StandardUpdater
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class ParallelUpdater(StandardUpdater):
     'main', each other device gets a copy of it. `models` gives the copies themselves, by the same
     names; the target must be one of them. The model number i of n takes the examples i, i + n, ...;
     one that is left without examples sits the update out. Afterwards the copies take over the
-    target's parameters and persistent values.
+    target's parameters and persistent values; what is changed in it between updates, as what is
+    frozen, and attributes of links that are numbers or text, they take over before the next one.
 
     Gradients are added, not averaged: where the loss is a mean over its examples, n copies make
     steps n times as long as StandardUpdater would. Divide the learning rate by n.
@@ -79,6 +80,8 @@ class ParallelUpdater(StandardUpdater):
         self._models = _copies(target, devices) if models is None else dict(models)
         self._devices = dict.fromkeys(self._models) if devices is None else dict(devices)
         self._main = self._name_of(target)
+        self._meanwhile = Meanwhile()
+        self._meanwhile.see(target)
         for name in self._models:
             if name not in self._devices:
                 raise KeyError(
@@ -109,9 +112,9 @@ class ParallelUpdater(StandardUpdater):
         """Take a batch, compute the losses of its shares, add up gradients, update."""
         optimizer = self.get_optimizer("main")
         shares = self._shares(self.next_batch())
-        frozen = frozen_in(optimizer.target)
+        changes = self._meanwhile.changes(optimizer.target)
         for _, model in self._others():
-            freeze(model, frozen)
+            changes.make(model)
         for model in self._models.values():
             model.cleargrads()
         losses = self._losses(shares)
@@ -126,6 +129,7 @@ class ParallelUpdater(StandardUpdater):
         optimizer.update()
         for _, model in self._others():
             model.copyparams(optimizer.target)
+        self._meanwhile.see(optimizer.target)
         self.count_epoch()
 
     def serialize(self, serializer: AbstractSerializer) -> None:

@@ -19,7 +19,7 @@ from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import values_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.calling import call_with
-from plugins.training.updaters.frozen import freeze
+from plugins.training.updaters.meanwhile import Changes
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
 _SENT = ("dtype", "type_check", "debug", "use_cudnn", "use_cudnn_tensor_core",
@@ -125,9 +125,9 @@ class Replica:
         if self._device is not None:
             self._model.to_device(self._device)
 
-    def step(self, loss_scale: float | None, frozen: list[str]) -> list[str]:
+    def step(self, loss_scale: float | None, changes: Changes) -> list[str]:
         """Compute the gradients of one batch with the parameters on the board."""
-        freeze(self._model, frozen)
+        changes.make(self._model)
         self._board.take_parameters(self._model)
         differentiate(self._model, self._converter(self._iterator.next(), self._device), loss_scale)
         return self._board.put_gradients(self._model, self.number)
