@@ -148,6 +148,12 @@ def test_operation_expected_and_actual(name):
             "got 0 positional arguments and image, label. Name one of these as label_key",
         ),
         (lambda: L.Classifier(L.Linear(3, 2), label_key="y")(a(2, 3)), "'y'"),
+        (
+            lambda: (
+                core.optimizers.SGD().setup(L.Linear(3, 2)).update(L.Linear(3, 2), a(4, 3), a(4))
+            ),
+            "got ndarray of the shape .*Is it one argument too many, as labels",
+        ),
     ],
 )
 def test_settings_that_make_no_sense(call, message):
