@@ -60,6 +60,11 @@ class Loop(Extended):
         self.updater = updater
         self.stop_trigger = get_trigger(stop_trigger)
         self.out = out
+        if not isinstance(out, (str, os.PathLike)):
+            raise TypeError(
+                f"{type(self).__name__}: expected out to be the path of a directory, "
+                f"got {out!r:.60}."
+            )
         if os.path.exists(out) and not os.path.isdir(out):
             raise NotADirectoryError(
                 f"{type(self).__name__}: expected out to be a directory, or a name that is free; "

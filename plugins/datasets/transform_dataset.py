@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -28,4 +29,23 @@ class TransformDataset(DatasetMixin):
 
     def get_example(self, i: int) -> Any:
         """The transformed example at position `i`."""
-        return self._transform(self._dataset[i])
+        example = self._dataset[i]
+        try:
+            return self._transform(example)
+        except TypeError as error:
+            if not _takes_one(self._transform):
+                error.add_note(
+                    "TransformDataset calls the function with one argument, the whole example: "
+                    "`def transform(example)` begins with `x, t = example`, where it is a pair."
+                )
+            raise
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # one of C, of which nothing is known
+        pass
+    return True

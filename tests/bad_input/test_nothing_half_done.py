@@ -276,6 +276,8 @@ def test_a_directory_that_is_a_file(make_trainer, tmp_path):
     with pytest.raises(NotADirectoryError, match="expected out to be a directory.*results"):
         make_trainer(out=out)
     assert out.read_text() == "mine"
+    with pytest.raises(TypeError, match="expected out to be the path of a directory, got 3"):
+        make_trainer(out=3)
 
 
 def test_a_training_that_fails_leaves_whole_files(make_trainer, tmp_path):

@@ -262,3 +262,14 @@ def test_datasets_and_iterators_tell_what_they_are_to_whoever_looks():
     told = "<SerialIterator: batches of 500 from <TupleDataset: 2,000 examples>, epoch 0.25>"
     assert repr(iterator) == told
     assert "Iterator object at" in repr(Iterator())
+
+
+def test_a_transform_of_the_parts_of_an_example_is_told_that_it_gets_the_whole():
+    pairs = D.TupleDataset([1, 2], [3, 4])
+    with pytest.raises(TypeError) as caught:
+        D.TransformDataset(pairs, lambda x, t: x + t)[0]
+    assert "with one argument, the whole example" in caught.value.__notes__[0]
+    with pytest.raises(TypeError) as caught:
+        D.TransformDataset(pairs, lambda example: example + 1)[0]
+    assert not hasattr(caught.value, "__notes__")
+    assert D.TransformDataset(pairs, sum)[1] == 6
