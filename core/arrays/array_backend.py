@@ -233,7 +233,7 @@ class Backend(Fallbacks, ABC):
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""
-        return str(dtype).rpartition(".")[2]
+        return getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
 
     def kind(self, dtype: Any) -> str:
         """One letter: b(ool), i(nteger), u(nsigned), f(loat), c(omplex), V for anything else."""

@@ -8,7 +8,8 @@ from strict_backend import StrictBackend
 from unchanging import UnchangingBackend
 
 from core.arrays import backend
-from core.testing import check_backend, demands
+from core.arrays.array_backend import Backend
+from core.testing import backends, check_backend, demands
 
 
 @pytest.mark.parametrize("name", ["numpy", "strict"])
@@ -47,6 +48,12 @@ def _shared_with_the_host(self, obj, dtype=None, device=None):
     return StrictBackend.asarray(self, obj, dtype, device)
 
 
+def _without_high_bits(self, obj, dtype=None, device=None):
+    if isinstance(obj, (int, list)) and dtype == "uint8":
+        obj = np.array(obj).astype("uint8")
+    return StrictBackend.asarray(self, obj, dtype, device)
+
+
 def _scatter_without_repeats(self, a, index, values):
     a[...] = self.xp.asarray(np.asarray(a._array))
     host = np.array(a._array)
@@ -72,8 +79,11 @@ def _only_to_be_read(self, array):
         ("put", lambda self, a, index, value: self.copy(a), "put of shape"),
         ("owns", lambda self, array: True, "owns is False of a view"),
         ("scatter_add", _scatter_without_repeats, "scatter_add at"),
+        ("writable", lambda self, array: True, "writable is False of what shows one element"),
+        ("writable", lambda self, array: False, "writable is True of other arrays"),
         ("outside", lambda self, numbers, size: False, "outside of"),
         ("asarray", _shared_with_the_host, "asarray gives a copy of a host array"),
+        ("asarray", _without_high_bits, "asarray refuses 300 for uint8"),
         ("to_host", _only_to_be_read, "to_host gives what can be written to"),
         ("unavailable", classmethod(lambda cls: "no such thing"), "no such thing"),
     ],
@@ -121,3 +131,14 @@ def test_the_page_tells_what_is_asked_for():
     page = (Path(__file__).parents[2] / "docs" / "backends.md").read_text(encoding="utf-8")
     told = "\n".join([f"{number}. {text}" for number, text in enumerate(demands(), 1)])
     assert told in page and not any([text.endswith(": ") for text in demands()])
+
+
+def test_attributes_that_arrays_lack_are_told(unchanging, monkeypatch):
+    monkeypatch.setattr(backends, "ATTRIBUTES", "dtype place shape")
+    with pytest.raises(AssertionError, match="the standard's attributes place\n"):
+        check_backend(unchanging)
+
+
+def test_a_dtype_may_be_a_class(unchanging):
+    """As those in the namespaces of libraries that take NumPy's."""
+    assert Backend.dtype_name(unchanging, np.float32) == "float32"
