@@ -260,6 +260,13 @@ class _Config(LocalConfig):
         _state.set(State(own, state.hooks, state.link_hooks))
 
 
+def take_over(own: Mapping[str, Any]) -> None:
+    """Have in this thread what another one has set itself, the `own` of its state."""
+    state = current_state()
+    if state.own is not own:
+        _state.set(State(own, state.hooks, state.link_hooks))
+
+
 def _lines(entries: Mapping[str, Any]) -> list[str]:
     width = max(map(len, entries), default=0)
     return [f"{name:<{width}} {entries[name]!r}" for name in sorted(entries)]

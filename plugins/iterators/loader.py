@@ -31,6 +31,7 @@ class Loader:
 
     def __init__(self) -> None:
         self._dataset: Any = None
+        self._settings: dict[str, Any] = {}
 
     def prepare(self) -> None:
         """Load the dataset."""
@@ -47,8 +48,17 @@ class Loader:
             )
             raise
 
-    def load(self, indices: Sequence[int], key: tuple[int, ...] | None) -> list[Any]:
-        """The examples at some indices; `key` and its place seed each of them."""
+    def load(
+        self, indices: Sequence[int], key: tuple[int, ...] | None, settings: dict[str, Any]
+    ) -> list[Any]:
+        """The examples at some indices; `key` and its place seed each of them.
+
+        `settings` are those of `core.config` where they were asked for.
+        """
+        if settings != self._settings:
+            for name, value in settings.items():
+                setattr(core.global_config, name, value)
+            self._settings = settings
         examples = []
         for place, index in enumerate(indices):
             try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from operator import getitem
 from typing import Any
 
 from core.errors.kinds import checked
+from core.registry.configuration import current_state, take_over
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.positioned import located
 from plugins.iterators.prefetch_iterator import PrefetchIterator
@@ -50,8 +51,8 @@ class MultithreadIterator(PrefetchIterator):
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads, "MultithreadIterator")
             self._end = weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        pool, dataset = self._pool, self.dataset
-        return [(index, pool.submit(getitem, dataset, index)) for index in indices]
+        pool, dataset, own = self._pool, self.dataset, current_state().own
+        return [(index, pool.submit(_load, own, dataset, index)) for index in indices]
 
     def _collect(self, pieces: list[tuple[int, Future[Any]]]) -> list[Any]:
         return [_example(index, future) for index, future in pieces]
@@ -73,6 +74,11 @@ class MultithreadIterator(PrefetchIterator):
         state = {**super().__getstate__(), "_pool": None}
         state.pop("_end", None)
         return state
+
+
+def _load(own: Mapping[str, Any], dataset: Any, index: int) -> Any:
+    take_over(own)
+    return dataset[index]
 
 
 def _example(index: int, future: Future[Any]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
+from core.registry.configuration import current_state
 from plugins.iterators.position import Position, Sampler, foreseen
 from plugins.iterators.positioned import PositionedIterator
 
@@ -89,8 +90,11 @@ class PrefetchIterator(PositionedIterator):
         return batch
 
     def _deciding(self) -> tuple[Any, ...]:
-        """What decides which examples are on their way; a program may set each anew."""
-        return self.dataset, self.batch_size, self.order_sampler
+        """What decides which examples are on their way, and how they are made: a program may set
+        each anew, and datasets look at `core.config`.
+        """
+        settings = current_state().settings().values()
+        return self.dataset, self.batch_size, self.order_sampler, *settings
 
     def _prefetch(self, position: Position) -> None:
         coming = foreseen(
