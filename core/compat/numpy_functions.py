@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any
 
 from core import functions
+from core.compat.numpy_compositions import COMPOSITIONS
 from core.errors import nearest
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
@@ -80,7 +81,7 @@ def _take(x: Any, indices: Any, axis: int | None = None) -> Any:
     return x[(*(slice(None),) * (at % x.ndim), indices)]
 
 
-_OTHERWISE = {"norm": _norm, "pad": _pad, "split": _split, "take": _take}
+_OTHERWISE = COMPOSITIONS | {"norm": _norm, "pad": _pad, "split": _split, "take": _take}
 """Functions that are here in other words."""
 
 

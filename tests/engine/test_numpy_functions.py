@@ -62,6 +62,25 @@ DIFFERENTIABLE = {
     "pad by a mode": lambda v: np.pad(v, ((1, 0), (0, 2)), "reflect"),
     "split": lambda v: np.split(v, 3)[1],
     "split at places": lambda v: np.split(v, [1, 3], 1)[1],
+    "append": lambda v: np.append(v, A[:2]),
+    "append along an axis": lambda v: np.append(A, v, 1),
+    "array_split": lambda v: np.array_split(v, 3, 1)[0],
+    "array_split, the last": lambda v: np.array_split(v, 3, axis=1)[2],
+    "array_split at places": lambda v: np.array_split(v, [1], 1)[1],
+    "atleast_1d": lambda v: np.atleast_1d(v[0, 0], v)[0],
+    "atleast_2d": lambda v: np.atleast_2d(v[0]),
+    "column_stack": lambda v: np.column_stack([v[:, 0], A, v]),
+    "diag of a matrix": lambda v: np.diag(v, 1),
+    "diag of a vector": lambda v: np.diag(v[0], -1),
+    "hsplit": lambda v: np.hsplit(v, 2)[1],
+    "hsplit of a vector": lambda v: np.hsplit(v[0], [1])[1],
+    "inner": lambda v: np.inner(v, A[:2]),
+    "inner with a number": lambda v: np.inner(v[0, 0], v),
+    "outer": lambda v: np.outer(v, A[0]),
+    "ptp": lambda v: np.ptp(v, 1),
+    "trace": lambda v: np.trace(np.stack([v, v * v]), 1),
+    "trace of the last axes": lambda v: np.trace(np.stack([v, v * v]), axis1=1, axis2=2),
+    "vsplit": lambda v: np.vsplit(v, [2])[0],
     "norm": lambda v: np.linalg.norm(v[None]),
     "norm of rows": lambda v: np.linalg.norm(v, axis=1, keepdims=True),
     "norm over axes": lambda v: np.linalg.norm(v, axis=(0, 1)),
@@ -97,6 +116,16 @@ def test_values_and_dtypes(name, dtype):
     assert type(found) is Variable and found.dtype == expected.dtype
     assert found.shape == expected.shape
     np.testing.assert_allclose(found.array, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("function", [np.append, np.inner, np.outer])
+def test_numbers_and_lists_take_the_dtype(function):
+    x = A[0].astype("f")
+    for other in (0.5, [1, 2, 0, 0.5]):
+        for pair, plain in (((Variable(x), other), (x, other)), ((other, Variable(x)), (other, x))):
+            found = function(*pair)
+            assert found.dtype == "float32"
+            np.testing.assert_allclose(found.array, function(*plain), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
