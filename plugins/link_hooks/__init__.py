@@ -7,6 +7,7 @@ from core import hookimpl
 provides = {
     "timer": "TimerHook",
     "spectral_normalization": "SpectralNormalization",
+    "weight_normalization": "WeightNormalization",
     "weight_standardization": "WeightStandardization",
 }
 

@@ -9,9 +9,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.initializers import Constant
 from core.typing import NotNegative, Positive
-from plugins.link_hooks.weight_hook import WeightHook
-
-_SIXTEEN_BIT = ("float16", "bfloat16")
+from plugins.link_hooks.weight_hook import SIXTEEN_BIT, WeightHook
 
 
 class SpectralNormalization(WeightHook):
@@ -111,7 +109,7 @@ class SpectralNormalization(WeightHook):
         """The same as an array, in which a 16-bit float cannot overflow."""
         array = self._matrix(link, Variable(weight.array, requires_grad=False)).array
         backend = weight.backend
-        narrow = backend.dtype_name(array.dtype) in _SIXTEEN_BIT
+        narrow = backend.dtype_name(array.dtype) in SIXTEEN_BIT
         return backend.asarray(array, backend.dtype("float32"), weight.device) if narrow else array
 
     def _start(self, link: Link, weight: Variable) -> None:

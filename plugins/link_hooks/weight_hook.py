@@ -9,6 +9,8 @@ from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
 from core.errors import HookError, nearest
 from core.link.hook import ForwardArgs
 
+SIXTEEN_BIT = ("float16", "bfloat16")
+
 
 class WeightHook(LinkHook, ABC):
     """Puts `replacement(link, weight)` in the weight's place while the link is called.

@@ -91,7 +91,11 @@ def test_timer_of_one_link_forgets_a_call_that_failed():
 
 # -- what both weight hooks do ----------------------------------------------------------------
 
-HOOKS = [link_hooks.SpectralNormalization, link_hooks.WeightStandardization]
+HOOKS = [
+    link_hooks.SpectralNormalization,
+    link_hooks.WeightNormalization,
+    link_hooks.WeightStandardization,
+]
 each = pytest.mark.parametrize("make", HOOKS)
 
 
@@ -198,10 +202,11 @@ def test_dtypes(make, dtype):
     link.add_hook(make(**({"n_power_iteration": 50} if make is HOOKS[0] else {})))
     y = link()
     wide = weight() * 100
-    expected = wide / sigma(wide) if make is HOOKS[0] else standardized(wide)
+    expected = [wide / sigma(wide), wide, standardized(wide)][HOOKS.index(make)]
     assert y.dtype == dtype
     near = {"bfloat16": 4e-2, "float16": 1e-2}.get(dtype, 1e-4)
-    np.testing.assert_allclose(y.array.astype("float64"), expected, atol=near)
+    scale = 100 if make is link_hooks.WeightNormalization else 1  # what it gives is as large
+    np.testing.assert_allclose(y.array.astype("float64") / scale, expected / scale, atol=near)
 
 
 @each
@@ -389,6 +394,43 @@ def test_rows_are_standardized(shape, eps):
     expected.grad = y.grad
     expected.backward()
     np.testing.assert_allclose(link.W.grad, w.grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_length_and_direction_are_apart(axis):
+    link = Weighted(weight((4, 2, 3)))
+    link.add_hook(link_hooks.WeightNormalization(axis=axis))
+    w = weight((4, 2, 3))
+    others = None if axis is None else tuple({0, 1, 2} - {axis % 3})
+    norm = np.sqrt((w**2).sum(axis=others, keepdims=True))
+    np.testing.assert_allclose(link.W_g.array, norm)
+    link.W_g.array *= np.linspace(1, 2, norm.size).reshape(norm.shape)
+    link.W.array *= 5  # the length of a direction does not count
+    y = link()
+    lengths = link.W_g.array.copy()
+    np.testing.assert_allclose(y.array, w / norm * lengths)
+    y.grad = g = weight((4, 2, 3), seed=1)
+    y.backward()
+    along = (g * w / norm).sum(axis=others, keepdims=True)
+    np.testing.assert_allclose(link.W_g.grad, along)
+    across = lengths / (5 * norm) * (g - along * w / norm)  # equations 3
+    np.testing.assert_allclose(link.W.grad, across, atol=1e-12)
+    again = Weighted(w).add_hook(link_hooks.WeightNormalization(axis=axis))
+    load(again, saved(link))
+    np.testing.assert_array_equal(again().array, y.array)
+    link.delete_hook("WeightNormalization")
+    np.testing.assert_array_equal(link.W.array, y.array)
+    assert [path for path, _ in link.namedparams()] == ["/W"]
+
+
+def test_lengths_are_those_of_a_weight_that_gets_its_size_late():
+    link = L.Linear(None, 3).add_hook(link_hooks.WeightNormalization())
+    assert not link.W_g.is_initialized
+    x = np.eye(2, dtype="f")
+    y = link(x).array
+    np.testing.assert_allclose(y, link.W.array.T, rtol=1e-6)
+    with pytest.raises(RegistrationError, match="W_g"):
+        link.add_hook(link_hooks.WeightNormalization(name="again"))
 
 
 @pytest.mark.parametrize("hook", ["SpectralNormalization", "WeightStandardization"])
