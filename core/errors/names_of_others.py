@@ -179,7 +179,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "FullyConnected": "Linear",
         "GaussianNLLLoss": "core.functions.gaussian_nll",
         "GroupNorm": "GroupNormalization",
-        "GRUCell": "StatelessGRU",
+        "GRUCell": "NStepGRU",
         "HuberLoss": "core.functions.huber_loss",
         "InstanceNorm": "GroupNormalization",
         "InstanceNorm1d": "GroupNormalization",
