@@ -103,13 +103,14 @@ def _tell(lost: list[bytes], others: list[socket.socket]) -> None:
     names = " and ".join([words.decode(errors="replace").partition(" ")[2] for words in lost])
     now = time.time()
     clock = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now % 1 * 1000):03}"
-    print(
-        f"CommunicatorError: {names} ended at {clock} without a word: killed, as for want of "
-        "memory, or crashed. This ends all ranks; of several that are told, the first has gone by "
-        "itself.",
-        file=sys.stderr,
-        flush=True,
-    )
+    with suppress(OSError):  # of a launcher that was killed nobody hears any more
+        print(
+            f"CommunicatorError: {names} ended at {clock} without a word: killed, as for want of "
+            "memory, or crashed. This ends all ranks; of several that are told, the first has gone "
+            "by itself.",
+            file=sys.stderr,
+            flush=True,
+        )
     for connection in others:
         with suppress(OSError):
             connection.sendall(ENDING)

@@ -15,6 +15,7 @@ from backends.cuda_backend.backend import CudaBackend
 from core.communicators import create_communicator
 from core.errors import CommunicatorError
 from core.testing import check_communicator
+from plugins.communicators import watcher
 from plugins.communicators.shared_memory import ring_of
 from plugrad.commands import ranks as ranks_command
 from plugrad.commands.ranks import findings
@@ -118,6 +119,24 @@ def test_a_fault_of_one_rank_ends_all(ranks, fault, told):
     while any(map(os.path.exists, shared)) and time.monotonic() < until:
         time.sleep(0.01)
     assert not any(map(os.path.exists, shared)), "what the ranks shared remains"
+
+
+def test_ranks_of_which_nobody_hears_any_more_are_watched_to_the_end(tmp_path):
+    """The launcher was killed, and with it went who reads what is told."""
+    read, write = os.pipe()
+    os.close(read)
+    path = tmp_path / "ranks"
+    command = [sys.executable, "-I", "-S", watcher.__file__, str(path), "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=write) as process:
+        os.close(write)
+        process.stdout.readline()
+        with socket.socket(socket.AF_UNIX) as lost, socket.socket(socket.AF_UNIX) as other:
+            for rank, each in enumerate([lost, other]):
+                each.connect(str(path))
+                each.sendall(f"none rank {rank}".encode())
+            lost.close()
+            assert other.recv(1) == watcher.ENDING
+            other.sendall(watcher.LEAVING)
 
 
 def test_a_killed_rank_ends_all_where_the_launcher_would_not(default_ranks):
