@@ -14,6 +14,7 @@ import core
 from core.registry.threads import set_threads
 from plugins.iterators.positioned import located
 from plugins.processes.ipc import decode
+from plugins.processes.settings import take
 
 
 class Loader:
@@ -31,7 +32,6 @@ class Loader:
 
     def __init__(self) -> None:
         self._dataset: Any = None
-        self._settings: dict[str, Any] = {}
 
     def prepare(self) -> None:
         """Load the dataset."""
@@ -55,10 +55,7 @@ class Loader:
 
         `settings` are those of `core.config` where they were asked for.
         """
-        if settings != self._settings:
-            for name, value in settings.items():
-                setattr(core.global_config, name, value)
-            self._settings = settings
+        take(settings)
         examples = []
         for place, index in enumerate(indices):
             try:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from concurrent import futures
 from typing import Any
 
-import numpy as np
-
 from core.arrays.random_streams import stream
 from core.errors import place
 from core.errors.kinds import checked
-from core.registry.configuration import current_state
 from core.registry.threads import num_threads
 from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator
 from plugins.processes import mapped_files, workers
 from plugins.processes.ipc import encode, write
+from plugins.processes.settings import settings
 from plugins.processes.workers import Answer, Words, Workers
 
 _Piece = tuple[Workers, Answer]
@@ -105,7 +103,7 @@ class MultiprocessIterator(PrefetchIterator):
             asked = self._ready_workers()
             part, key = indices[first : first + share], _key(start, offset + first)
             shared = None if self.shared_mem is None else self.shared_mem * len(part)
-            pieces.append((asked, asked.ask(0, "load", part, key, _settings(), shared=shared)))
+            pieces.append((asked, asked.ask(0, "load", part, key, settings(), shared=shared)))
             self._tasks += 1
         return pieces
 
@@ -184,21 +182,6 @@ def _key(start: Position, offset: int) -> tuple[int, ...] | None:
     if installed is None:
         return None
     return installed.seed & _WORD, start.epoch, start.used, offset
-
-
-def _settings() -> dict[str, Any]:
-    """The settings under which examples are asked for, but for objects of the user's.
-
-    The number of threads is the workers' own.
-    """
-    found = current_state().settings().items()
-    return {name: value for name, value in found if name != "num_threads" and _is_plain(value)}
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, type):
-        return issubclass(value, np.generic)
-    return value is None or isinstance(value, bool | int | float | str | np.dtype)
 
 
 def _check(name: str, value: int | None, least: int) -> None:

@@ -207,18 +207,20 @@ def updates(updater, n):
 
 
 @pytest.mark.parametrize("optimizer", [optimizers.Adam, optimizers.MomentumSGD])
-@pytest.mark.parametrize(("n", "in_size"), [(2, 4), (3, None)])
-def test_processes_make_the_updates_of_one_with_the_joint_batch(optimizer, n, in_size):
+@pytest.mark.parametrize(("n", "in_size", "train"), [(2, 4, True), (3, None, False)])
+def test_processes_make_the_updates_of_one_with_the_joint_batch(optimizer, n, in_size, train):
+    """Without `train`, nothing is dropped in any of them, nor normalized by its own batch."""
     core.seed(3)
-    many = parts.multiprocess(n, optimizer=optimizer(0.01), in_size=in_size)
+    ratio = 0.0 if train else 0.4
+    many = parts.multiprocess(n, optimizer=optimizer(0.01), in_size=in_size, ratio=ratio)
     core.seed(3)
-    one = serial(optimizer(0.01), 4 * n, parts.Model(in_size))
+    one = serial(optimizer(0.01), 4 * n, parts.Model(in_size, ratio))
     one.get_optimizer("main").add_hook(core.optimizer_hooks.WeightDecay(0.01))
     many.get_optimizer("main").add_hook(core.optimizer_hooks.WeightDecay(0.01))
-    core.seed(4)
-    updates(many, 4)
-    core.seed(4)
-    updates(one, 4)
+    for updater in (many, one):
+        core.seed(4)
+        with core.using_config("train", train):
+            updates(updater, 4)
     assert_equal_parameters(many, one)
     assert many.epoch == one.epoch and many.get_optimizer("main").t == 4
     assert not multiprocessing.active_children()

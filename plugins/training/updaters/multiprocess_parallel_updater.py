@@ -18,6 +18,7 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.processes.ipc import allocate
 from plugins.processes.mapped_files import Sent
+from plugins.processes.settings import settings
 from plugins.processes.workers import Answer, Words, WorkerDied, Workers
 from plugins.training.updaters.meanwhile import Meanwhile
 from plugins.training.updaters.replica import Board, Replica, differentiate
@@ -143,7 +144,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
     def _begin_step(self, optimizer: Any) -> None:
         self._start()
         if self._workers is not None:
-            given = optimizer.loss_scale, self._meanwhile.changes(optimizer.target)
+            changes = self._meanwhile.changes(optimizer.target)
+            given = optimizer.loss_scale, changes, settings()
             self._steps = [self._workers.ask(i, "step", *given) for i in range(len(self._states))]
 
     def _take_mean(self, target: Any) -> None:

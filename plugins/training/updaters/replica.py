@@ -15,6 +15,7 @@ from core.arrays.random_streams import stream
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.registry.threads import num_threads, set_threads
+from plugins.processes.settings import settings, take
 from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import values_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
@@ -22,8 +23,6 @@ from plugins.training.calling import call_with
 from plugins.training.updaters.meanwhile import Changes
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
-_SENT = ("dtype", "type_check", "debug", "use_cudnn", "use_cudnn_tensor_core",
-         "cudnn_deterministic", "autotune")  # fmt: skip
 
 
 class Board:
@@ -110,23 +109,23 @@ class Replica:
         self._device = device
         self._board = board
         self._threads = max(1, num_threads() // n_processes)
-        self._settings = {name: getattr(core.config, name) for name in _SENT}
+        self._settings = settings()
         self._place = str(backend.current_device())
         self._seed = _seed_of(number)
 
     def prepare(self) -> None:
         """Make the settings of the main process those of this one."""
         set_threads(self._threads)
-        for name, value in self._settings.items():
-            setattr(core.global_config, name, value)
+        take(self._settings)
         core.use(self._place)
         if self._seed is not None:
             core.seed(self._seed)
         if self._device is not None:
             self._model.to_device(self._device)
 
-    def step(self, loss_scale: float | None, changes: Changes) -> list[str]:
-        """Compute the gradients of one batch with the parameters on the board."""
+    def step(self, loss_scale: float | None, changes: Changes, given: dict[str, Any]) -> list[str]:
+        """Compute the gradients of one batch with the parameters on the board, and settings."""
+        take(given)
         changes.make(self._model)
         self._board.take_parameters(self._model)
         differentiate(self._model, self._converter(self._iterator.next(), self._device), loss_scale)
