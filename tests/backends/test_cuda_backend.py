@@ -383,6 +383,40 @@ def test_copies_between_devices_are_differentiable(gpu: CudaBackend) -> None:
     np.testing.assert_allclose(gpu.to_host(second.array), 48.0)
 
 
+BESIDE = [
+    *["batch_normalization-0", "batch_renormalization-0", "black_out-0", "gumbel_softmax-0"],
+    *["connectionist_temporal_classification-0", "decorrelated_batch_normalization-0"],
+    *["deformable_convolution_2d_sampler-0", "discriminative_margin_based_clustering_loss-0"],
+    *["negative_sampling-0", "roi_average_align_2d-0", "roi_average_pooling_2d-0"],
+    *["roi_max_align_2d-0", "sparse_matmul-0"],
+]
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_functions_compute_beside_their_arrays_between_operations(
+    gpu: CudaBackend, name: str
+) -> None:
+    from oracles.cases import _called, all_cases, draw
+
+    def moved(part: Any) -> Any:
+        if isinstance(part, np.ndarray):
+            return gpu.asarray(part, device=1)
+        if isinstance(part, dict):
+            return {key: moved(value) for key, value in part.items()}
+        if isinstance(part, (list, tuple)):
+            return type(part)([moved(each) for each in part])
+        return part
+
+    nothing = SimpleNamespace(ready=lambda source: lambda grid, block, args: None)
+    gpu._compiler = gpu.random._kernels = nothing  # type: ignore[assignment, attr-defined]
+    args, settings, leaves, _, _ = draw(all_cases()[name], "float32")
+    variables = [core.Variable(moved(leaf)) for leaf in leaves]
+    strays.clear()
+    with np.errstate(all="ignore"):  # of what no kernel has written
+        _called(core, all_cases()[name], moved(args), moved(settings), variables)
+    assert strays == []
+
+
 @on_cpu
 @pytest.mark.parametrize("second", ["cuda:0", "cuda:1"])
 @pytest.mark.parametrize("train", [several_devices.of_halves, several_devices.of_shares])

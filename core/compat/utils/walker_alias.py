@@ -74,10 +74,11 @@ class WalkerAlias:
         keep, owner, alias = self._tables
         count = (math.prod(shape),)
         place = random.uniform(count, "float64", 0.0, self._size, device=device)
-        share = xp.astype(place, xp.int32)
-        kept = xp.take(keep, share, axis=0) >= place - xp.astype(share, place.dtype)
-        picked = xp.where(kept, xp.take(owner, share, axis=0), xp.take(alias, share, axis=0))
-        return xp.reshape(picked, shape)
+        with self._device.backend.beside(keep):
+            share = xp.astype(place, xp.int32)
+            kept = xp.take(keep, share, axis=0) >= place - xp.astype(share, place.dtype)
+            picked = xp.where(kept, xp.take(owner, share, axis=0), xp.take(alias, share, axis=0))
+            return xp.reshape(picked, shape)
 
     sample_cpu = sample
     sample_gpu = sample

@@ -68,11 +68,12 @@ def deformable_convolution_2d_sampler(
         (f"offset.shape == {(n, 2 * taps, *out)}", moves.shape, (n, 2 * taps, *out)),
         (f"W.shape[1] == {c}", W.shape[1], c),
     )
-    sides = [
-        _positions(moves, axis, ksize, out, stride[axis], pad[axis], size[axis])
-        for axis in range(2)
-    ]
-    seen = _sampled(images, *sides)
+    with images.backend.beside(images.array):
+        sides = [
+            _positions(moves, axis, ksize, out, stride[axis], pad[axis], size[axis])
+            for axis in range(2)
+        ]
+        seen = _sampled(images, *sides)
     filters = reshape(transpose(W, (2, 3, 1, 0)), (taps * c, W.shape[0]))
     y = matmul(reshape(transpose(seen, (0, 2, 1, 3)), (n * prod(out), taps * c)), filters)
     y = y if b is None else y + b

@@ -56,10 +56,11 @@ def black_out(x: Array, t: Array, W: Array, samples: Array, reduce: str = "mean"
     )
     require_integral("black_out", t=t, samples=samples)
     xp = x.xp
-    words = xp.concat([t.array[:, None], xp.astype(samples.array, t.dtype)], axis=1)
-    scores = scores_of(x, as_variable(W), words)
-    loss = -log_softmax(scores)[:, 0] - sum(_log_of_others(scores)[:, 1:], axis=1)
-    return reduced(loss, reduce)
+    with x.backend.beside(x.array):
+        words = xp.concat([t.array[:, None], xp.astype(samples.array, t.dtype)], axis=1)
+        scores = scores_of(x, as_variable(W), words)
+        loss = -log_softmax(scores)[:, 0] - sum(_log_of_others(scores)[:, 1:], axis=1)
+        return reduced(loss, reduce)
 
 
 def _log_of_others(scores: Variable) -> Variable:

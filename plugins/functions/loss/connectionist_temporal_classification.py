@@ -261,7 +261,8 @@ def connectionist_temporal_classification(
     for what, length in zip(("input_length", "label_length"), lengths, strict=True):
         if length.shape != t.shape[:1]:
             raise _refused(f"{what}.shape == t.shape[:1]", f"{length.shape} != {t.shape[:1]}")
-    _refuse_out_of_range(x, t, lengths, blank_symbol)
+    with x.backend.beside(x.array):
+        _refuse_out_of_range(x, t, lengths, blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
         return CTC.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.

@@ -85,15 +85,16 @@ def discriminative_margin_based_clustering_loss(
     ids_of = _checked(x, labels, max_embedding_dim)
     n = x.shape[0]
     x = x.reshape((n, max_embedding_dim, -1)).transpose((0, 2, 1))
-    xp = x.xp
-    ids = xp.arange(1, max_embedding_dim + 1, device=ids_of.device)
-    member = xp.astype(xp.reshape(ids_of, (n, -1, 1)) == ids, x.dtype)  # (n, pixels, C)
-    count = xp.sum(member, axis=1)
-    means = matmul(as_variable(xp.matrix_transpose(member)), x)
-    means = means / xp.maximum(count, xp.ones_like(count))[:, :, None]
-    variance = _variance(x, means, member, delta_v, norm) / max_embedding_dim
-    distance = _distance(means, delta_d, norm)
-    size = sum(_norm(means, (0, 2), norm)) / max(max_embedding_dim * n, 1)
+    with x.backend.beside(x.array):
+        xp = x.xp
+        ids = xp.arange(1, max_embedding_dim + 1, device=ids_of.device)
+        member = xp.astype(xp.reshape(ids_of, (n, -1, 1)) == ids, x.dtype)  # (n, pixels, C)
+        count = xp.sum(member, axis=1)
+        means = matmul(as_variable(xp.matrix_transpose(member)), x)
+        means = means / xp.maximum(count, xp.ones_like(count))[:, :, None]
+        variance = _variance(x, means, member, delta_v, norm) / max_embedding_dim
+        distance = _distance(means, delta_d, norm)
+        size = sum(_norm(means, (0, 2), norm)) / max(max_embedding_dim * n, 1)
     return variance * alpha, distance * beta, size * gamma
 
 

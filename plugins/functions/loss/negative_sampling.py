@@ -106,8 +106,9 @@ def negative_sampling(
     # Samplers may draw on the host, whatever the backend of x.
     samples = x.backend.asarray(as_array(sampler(shape)), None, x.device)
     require(name, (f"samples of shape {shape}", samples.shape, shape))
-    words = xp.concat([t.array[:, None], xp.astype(samples[:, 1:], t.dtype)], axis=1)
-    loss = reduced(_loss(x, as_variable(W), words), reduce)
+    with x.backend.beside(x.array):
+        words = xp.concat([t.array[:, None], xp.astype(samples[:, 1:], t.dtype)], axis=1)
+        loss = reduced(_loss(x, as_variable(W), words), reduce)
     return (loss, words) if return_samples else loss
 
 

@@ -85,12 +85,13 @@ def _product(a: CooMatrix, turned: bool, b: Variable) -> Variable:
     if b.shape[:-1] != (*lead, inner):
         raise _refused(f"the dense operand fits {(*lead, inner)}", f"{b.shape}")
     xp, count = a.data.xp, lead[0] if lead else 1
-    used = row >= 0
-    row, col = (xp.reshape(xp.where(used, i, 0), (count, -1)) for i in (row, col))
-    # The matrices of a batch stand on the diagonal of a large one.
-    along = xp.arange(count, dtype=row.dtype, device=row.device)[:, None]
-    row, col = (xp.reshape(i + along * n, (-1,)) for i, n in ((row, rows), (col, inner)))
-    data = Where.call(used, a.data, xp.zeros_like(a.data.array)).reshape((-1,))
+    with a.data.backend.beside(a.data.array):
+        used = row >= 0
+        row, col = (xp.reshape(xp.where(used, i, 0), (count, -1)) for i in (row, col))
+        # The matrices of a batch stand on the diagonal of a large one.
+        along = xp.arange(count, dtype=row.dtype, device=row.device)[:, None]
+        row, col = (xp.reshape(i + along * n, (-1,)) for i, n in ((row, rows), (col, inner)))
+        data = Where.call(used, a.data, xp.zeros_like(a.data.array)).reshape((-1,))
     columns = b.shape[-1]
     y = CooMatMul.call(data, row, col, b.reshape((count * inner, columns)), rows=count * rows)
     return y.reshape((*lead, rows, columns))

@@ -45,5 +45,6 @@ def _gumbel(like: Variable) -> Any:
     """Standard Gumbel draws: minus logarithms of exponential ones, which are kept off 0."""
     xp, array = like.xp, like.array
     uniform = like.backend.random.uniform(like.shape, "float32", device=like.device)
-    exponential = xp.maximum(-xp.log1p(-uniform), xp.full_like(uniform, 1e-10))
-    return xp.astype(-xp.log(exponential), array.dtype)
+    with like.backend.beside(array):
+        exponential = xp.maximum(-xp.log1p(-uniform), xp.full_like(uniform, 1e-10))
+        return xp.astype(-xp.log(exponential), array.dtype)

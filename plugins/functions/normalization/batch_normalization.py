@@ -165,8 +165,9 @@ def follow(
 ) -> None:
     """Move running statistics towards those of a batch, over `count` elements each; 0 have none."""
     if count:
-        move(running_mean, mean.array, decay)
-        move(running_var, var.array * (count / max(count - 1, 1)), decay)
+        with mean.backend.beside(mean.array):
+            move(running_mean, mean.array, decay)
+            move(running_var, var.array * (count / max(count - 1, 1)), decay)
 
 
 def move(running: Any, new: Any, decay: float) -> None:

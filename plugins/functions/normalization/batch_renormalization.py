@@ -81,16 +81,18 @@ def batch_renormalization(
         settings: Any = rmax, dmax, eps, running_mean, running_var, decay, update_statistics
         return cast(batch_renormalization(*[*wide, *settings]), x.dtype)
     axis, xp = reduced_axes(None, x.ndim, gamma.ndim), x.xp
-    one, zero = xp.ones_like(gamma.array), xp.zeros_like(gamma.array)
+    with gamma.backend.beside(gamma.array):
+        one, zero = xp.ones_like(gamma.array), xp.zeros_like(gamma.array)
     z, mean, var = BatchNormalization.call(x, one, zero, eps=eps, axis=axis)
     count = prod([x.shape[i] for i in axis])
     if not count:  # there are no statistics to correct
         return batch_normalization(x, gamma, beta, eps=eps)
     m, v = [None if s is None else as_array(s) for s in (running_mean, running_var)]
-    deviation = xp.sqrt((one if v is None else v) + eps)
-    r = _clipped(xp, xp.sqrt(var.array + eps) / deviation, 1.0 / rmax, rmax)
-    d = _clipped(xp, (mean.array - (zero if m is None else m)) / deviation, -dmax, dmax)
-    r, d = xp.astype(r, gamma.dtype), xp.astype(d, gamma.dtype)
+    with x.backend.beside(mean.array):
+        deviation = xp.sqrt((one if v is None else v) + eps)
+        r = _clipped(xp, xp.sqrt(var.array + eps) / deviation, 1.0 / rmax, rmax)
+        d = _clipped(xp, (mean.array - (zero if m is None else m)) / deviation, -dmax, dmax)
+        r, d = xp.astype(r, gamma.dtype), xp.astype(d, gamma.dtype)
     if update_statistics:
         follow(running_mean, running_var, mean, var, count, decay)
     shape = expanded(x.shape, axis)

@@ -75,11 +75,13 @@ def decorrelated_batch_normalization(
     mean = Mean.call(seen, 2, True)
     centred = seen - mean
     size, count = seen.shape[1:]
-    jitter = x.xp.astype(eps * x.xp.eye(size, dtype=x.dtype, device=x.array.device), x.dtype)
+    with x.backend.beside(x.array):
+        jitter = x.xp.astype(eps * x.xp.eye(size, dtype=x.dtype, device=x.array.device), x.dtype)
     covariance = matmul(centred, matrix_transpose(centred)) / float(count)
     projection = InverseSquareRoot.call(covariance + jitter)
-    _update(running_mean, mean.array, decay)
-    _update(running_projection, projection.array * (count / max(count - 1, 1)), decay)
+    with x.backend.beside(x.array):
+        _update(running_mean, mean.array, decay)
+        _update(running_projection, projection.array * (count / max(count - 1, 1)), decay)
     return _by_channel(matmul(projection, centred), x.shape)
 
 

@@ -61,11 +61,12 @@ def roi_average_align_2d(
     name = "roi_average_align_2d"
     images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
     xp, dtype, sides = images.xp, images.dtype, []
-    for points, inside, count in _points(
-        name, images, regions, size, spatial_scale, sampling_ratio
-    ):
-        counted = points * xp.astype(inside, dtype)[..., None]
-        sides.append(xp.sum(counted, axis=2) / xp.astype(count, dtype)[:, None, None])
+    with images.backend.beside(images.array):
+        for points, inside, count in _points(
+            name, images, regions, size, spatial_scale, sampling_ratio
+        ):
+            counted = points * xp.astype(inside, dtype)[..., None]
+            sides.append(xp.sum(counted, axis=2) / xp.astype(count, dtype)[:, None, None])
     return weighed(images, indices, *sides)
 
 
@@ -106,14 +107,15 @@ def roi_max_align_2d(
     """
     name = "roi_max_align_2d"
     images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
-    rows, columns = _points(name, images, regions, size, spatial_scale, sampling_ratio)
-    sampled = _sampled(images, indices, rows[0], columns[0])
-    known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
-    xp, like = images.xp, {"dtype": images.dtype, "device": images.array.device}
-    nothing = xp.full(sampled.shape, -float("inf"), **like)
-    best = _greatest(where(known, sampled, nothing))
-    found = xp.any(known, axis=(3, 5))
-    return where(found, best, xp.zeros_like(best.array))
+    with images.backend.beside(images.array):
+        rows, columns = _points(name, images, regions, size, spatial_scale, sampling_ratio)
+        sampled = _sampled(images, indices, rows[0], columns[0])
+        known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
+        xp, like = images.xp, {"dtype": images.dtype, "device": images.array.device}
+        nothing = xp.full(sampled.shape, -float("inf"), **like)
+        best = _greatest(where(known, sampled, nothing))
+        found = xp.any(known, axis=(3, 5))
+        return where(found, best, xp.zeros_like(best.array))
 
 
 def _greatest(x: Variable) -> Variable:

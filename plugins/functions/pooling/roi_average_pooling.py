@@ -44,10 +44,11 @@ def roi_average_pooling_2d(
         "roi_average_pooling_2d", x, rois, roi_indices, outsize
     )
     sides = []
-    for axis in range(2):
-        low, high = [whole(images.xp, regions[:, axis + i], spatial_scale) for i in (0, 2)]
-        edges = bins(images.xp, low, high - low, size[axis], images.shape[axis + 2])
-        sides.append(_shares(images, edges, images.shape[axis + 2]))
+    with images.backend.beside(images.array):
+        for axis in range(2):
+            low, high = [whole(images.xp, regions[:, axis + i], spatial_scale) for i in (0, 2)]
+            edges = bins(images.xp, low, high - low, size[axis], images.shape[axis + 2])
+            sides.append(_shares(images, edges, images.shape[axis + 2]))
     return weighed(images, indices, *sides)
 
 

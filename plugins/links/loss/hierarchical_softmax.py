@@ -95,10 +95,12 @@ class BinaryHierarchicalSoftmax(Link):
         xp, name, count = x.xp, type(self).__name__, self._nodes.shape[0]
         require(name, ("t.shape == x.shape[:1]", tuple(words.shape), tuple(x.shape[:1])))
         refuse_outside(name, x.backend, "t", words, count, "It holds numbers of words.")
-        nodes = xp.take(self._nodes, words, axis=0)
-        signs = xp.astype(xp.take(self._signs, words, axis=0), x.dtype)
+        with x.backend.beside(x.array):
+            nodes = xp.take(self._nodes, words, axis=0)
+            signs = xp.astype(xp.take(self._signs, words, axis=0), x.dtype)
+            turned, counted = -signs, abs(signs)
         scores = F.matmul(F.embed_id(nodes, self.W), F.expand_dims(x, 2))[:, :, 0]
-        return F.sum(F.softplus(scores * -signs) * abs(signs))
+        return F.sum(F.softplus(scores * turned) * counted)
 
     def _move(self, device: Device) -> None:
         super()._move(device)
