@@ -118,11 +118,13 @@ class SpectralNormalization(WeightHook):
             matrix = self._array(link, weight)
             with weight.backend.entered(weight.device):
                 u = weight.backend.random.normal((matrix.shape[0],), "float32")
-            u = weight.backend.asarray(u, matrix.dtype, weight.device)
-            u = self._unit(weight.xp, u)
+                u = weight.backend.asarray(u, matrix.dtype, weight.device)
+                u = self._unit(weight.xp, u)
             setattr(link, self.vector_name, weight.backend.asarray(u, weight.dtype, weight.device))
         if self.use_gamma and not _gamma(link).is_initialized:
-            sigma = weight.xp.linalg.svdvals(self._array(link, weight))[0]
+            matrix = self._array(link, weight)
+            with weight.backend.beside(matrix):
+                sigma = weight.xp.linalg.svdvals(matrix)[0]
             _gamma(link).initializer = Constant(float(sigma), dtype=weight.dtype)
             _gamma(link).to_device(weight.device)
             _gamma(link).initialize(())
@@ -133,9 +135,10 @@ class SpectralNormalization(WeightHook):
             return link.__dict__["_spectral_vectors"]  # type: ignore[no-any-return]
         backend, matrix = weight.backend, self._array(link, weight)
         u = backend.asarray(getattr(link, self.vector_name), matrix.dtype, weight.device)
-        for _ in range(self.n_power_iteration):
-            v = self._unit(weight.xp, matrix.T @ u)
-            u = self._unit(weight.xp, matrix @ v)
+        with backend.beside(matrix):
+            for _ in range(self.n_power_iteration):
+                v = self._unit(weight.xp, matrix.T @ u)
+                u = self._unit(weight.xp, matrix @ v)
         u, v = (backend.asarray(x, weight.dtype, weight.device) for x in (u, v))
         link.__dict__["_spectral_vectors"] = u, v
         if config.train:

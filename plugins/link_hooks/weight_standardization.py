@@ -47,5 +47,6 @@ class WeightStandardization(WeightHook):
         """The standardized weight."""
         rows = F.reshape(weight, (weight.shape[0], -1))
         space, place = weight.xp, weight.device.backend.native_device(weight.device)
-        one = space.ones(rows.shape[1:], dtype=weight.dtype, device=place)
-        return F.reshape(F.layer_normalization(rows, one, one * 0, self.eps), weight.shape)
+        like = {"dtype": weight.dtype, "device": place}
+        one, zero = [make(rows.shape[1:], **like) for make in (space.ones, space.zeros)]
+        return F.reshape(F.layer_normalization(rows, one, zero, self.eps), weight.shape)

@@ -417,6 +417,24 @@ def test_functions_compute_beside_their_arrays_between_operations(
     assert strays == []
 
 
+@pytest.mark.parametrize("name", ["SpectralNormalization", "WeightStandardization", "average"])
+def test_hooks_compute_beside_their_arrays(gpu: CudaBackend, name: str) -> None:
+    nothing = SimpleNamespace(ready=lambda source: lambda grid, block, args: None)
+    gpu._compiler = gpu.random._kernels = nothing  # type: ignore[assignment, attr-defined]
+    model = L.Linear(4, 3).to_device("cuda:1")
+    optimizer = core.optimizers.SGD().setup(model)
+    if name == "average":
+        optimizer.add_hook(core.optimizer_hooks.ExponentialMovingAverage(0.9))
+    else:
+        model.add_hook(getattr(core.link_hooks, name)())
+    x = gpu.asarray(np.ones((2, 4), np.float32), device=1)
+    strays.clear()
+    with np.errstate(all="ignore"):  # of what no kernel has written
+        for _ in range(2):
+            optimizer.update(lambda: F.sum(model(x)))
+    assert strays == []
+
+
 @on_cpu
 @pytest.mark.parametrize("second", ["cuda:0", "cuda:1"])
 @pytest.mark.parametrize("train", [several_devices.of_halves, several_devices.of_shares])

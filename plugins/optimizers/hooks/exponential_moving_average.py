@@ -89,7 +89,8 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
                 self._averages[path] = parameter.backend.copy(present)
             else:
                 average = self._average(path, parameter)
-                average += weight * (present - average)
+                with parameter.backend.beside(present):
+                    average += weight * (present - average)
                 self._averages[path] = average
 
     def _parameters(self) -> Iterator[tuple[str, Parameter]]:
