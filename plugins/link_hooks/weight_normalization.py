@@ -26,8 +26,8 @@ class WeightNormalization(WeightHook):
         weight_name: The weight's name; that of the lengths has `_g` behind it.
         name: The hook's name; that of its class by default.
 
-    Weights of PyTorch's layers with `weight_norm`, which `load_torch` gives normalized, are loaded
-    before the hook is added.
+    `load_torch` gives a link with the hook a weight, of PyTorch's `weight_norm` too, with its
+    lengths, and `save_torch` writes the weight that is computed with.
 
     Source: Salimans and Kingma 2016 (arXiv:1602.07868), equation 2.
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core import Link
-from plugins.serializers.entries import Array
+from plugins.serializers.entries import Array, is_none
 
 NAMES = {
     "W": "weight",
@@ -68,9 +68,14 @@ def units_of(model: Link, entries: Mapping[str, Any], names: set[str] | None = N
         if parts and (names is None or _possible(parts, names)):
             covered.append(here)
         else:
-            parts = list(_alike(here, entries))
+            parts = list(_alike(link, here, entries))
         if parts:
             found.append(Unit(here, parts))
+    known = {f"{unit.path}/{e}".strip("/") for unit in found for p in unit.parts for e in p.entries}
+    for name in entries:
+        if name not in known:  # what hooks have added to a link of a rule
+            path, _, own = name.rpartition("/")
+            found.append(Unit(path, [_same(own, NAMES.get(own, own))]))
     return found
 
 
@@ -80,13 +85,37 @@ def _possible(parts: list[Part], names: set[str]) -> bool:
     return any([name == w or name.endswith(f".{w}") for name in names for w in wanted])
 
 
-def _alike(path: str, entries: Mapping[str, Any]) -> Iterator[Part]:
-    """The arrays of a link itself, as they are."""
+def _alike(link: Any, path: str, entries: Mapping[str, Any]) -> Iterator[Part]:
+    """The arrays of a link itself, as they are, but for what hooks keep of a weight apart."""
     prefix = f"{path}/" if path else ""
+    hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "length_name")]
+    apart = {hook.weight_name: hook.length_name for hook in hooks}
+    apart = {w: g for w, g in apart.items() if not is_none(entries[prefix + g])}
     for name in entries:
         own = name.removeprefix(prefix)
-        if name.startswith(prefix) and "/" not in own:
+        if not name.startswith(prefix) or "/" in own or own in apart.values():
+            continue
+        if own in apart:
+            yield _normalized(own, apart[own], entries[prefix + apart[own]].shape)
+        else:
             yield _same(own, NAMES.get(own, own))
+
+
+def _normalized(own: str, length: str, shape: tuple[int, ...]) -> Part:
+    """A weight of which a hook keeps the lengths apart, along the axis that their shape has."""
+
+    def lengths(x: Array) -> Array:
+        axes = tuple([i for i, n in enumerate(shape) if n == 1])
+        norm: Array = np.sqrt(np.sum(np.square(x, dtype="f8"), axis=axes, keepdims=True))
+        return norm.astype(x.dtype)
+
+    return Part(
+        (own, length),
+        ((NAMES.get(own, own),),),
+        lambda x: [x, lengths(x)],
+        lambda x, g: [(x / lengths(x) * g).astype(x.dtype)],
+        "and its lengths",
+    )
 
 
 def _same(entry: str, tensor: str) -> Part:

@@ -500,6 +500,24 @@ def test_weight_normalization_is_applied(old):
     alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_a_weight_whose_length_is_apart_is_one_tensor(axis):
+    torch = pytest.importorskip("torch")
+    there, here = torch.nn.Linear(4, 3), L.Linear(4, 3)
+    here.add_hook(core.link_hooks.WeightNormalization(axis=axis))
+    compare(there, here, RNG.normal(size=(2, 4)).astype("f"))
+    assert here.W_g.size == {0: 3, 1: 4, None: 1}[axis]
+
+
+def test_what_a_hook_has_added_within_a_rule_is_told():
+    torch = pytest.importorskip("torch")
+    link = L.MultiHeadAttention(4, 2)
+    link.query.add_hook(core.link_hooks.WeightNormalization())
+    with pytest.raises(CheckpointError, match="query: no tensors of its shapes"):
+        load_torch(saved(torch.nn.MultiheadAttention(4, 2)), link)
+    assert "query.W_g" in str(save_torch(io.BytesIO(), link))
+
+
 def test_what_is_left_out_stays_0_in_the_table():
     torch = pytest.importorskip("torch")
     link = L.NStepGRU(1, 2, 3, 0.0)
