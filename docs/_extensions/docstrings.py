@@ -25,9 +25,24 @@ def escaped(lines: list[str]) -> list[str]:
     return found
 
 
+def as_fields(lines: list[str]) -> list[str]:
+    """The lines with what is returned as a field: sections take words before a colon for a type.
+
+    >>> as_fields(["Returns:", "    Two arrays: means and deviations,", "    of `x`.", "", "More."])
+    [':returns: Two arrays: means and deviations,', '    of `x`.', '', 'More.']
+    """
+    found: list[str] = []
+    for line in lines:
+        if found and found[-1] == ":returns:":
+            found[-1] += f" {line.lstrip()}"
+        else:
+            found.append(":returns:" if line == "Returns:" else line)
+    return found
+
+
 def process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Before the sections are read."""
-    lines[:] = escaped(lines)
+    lines[:] = as_fields(escaped(lines))
 
 
 def setup(app: Any) -> dict[str, bool]:

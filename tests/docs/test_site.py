@@ -107,6 +107,11 @@ def test_every_bundled_name_has_its_text(kind: str, site: Path) -> None:
     assert not [n for n in names if not any([place.format(n) in text for place in places])]
 
 
+def test_what_is_returned_has_no_type_made_of_its_words(site: Path) -> None:
+    text = "".join([path.read_text("utf-8") for path in (site / "reference/api").glob("*.html")])
+    assert "Returns<" in text and "Return type<" not in text
+
+
 def test_search_needs_no_server(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
