@@ -69,6 +69,13 @@ class Reporter:
         # The observers themselves are kept as well: an id alone could come back as another object.
         self._observers: dict[int, tuple[str, Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_observers": [*self._observers.values()]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        named = state.pop("_observers")  # a copy knows those of the observers, by their own ids
+        vars(self).update(state, _observers={id(each[1]): each for each in named})
+
     def __enter__(self) -> Reporter:
         _stack().append(self)
         return self

@@ -19,6 +19,14 @@ def refuse_no_communicator(where: str, comm: Any) -> None:
     refuse_other(where, "comm", comm, Communicator, "what create_communicator(...) makes")
 
 
+def refuse_copies(self: Any, protocol: Any) -> Any:
+    """The `__reduce_ex__` of what makes its steps with those of other ranks."""
+    raise TypeError(
+        f"{type(self).__name__} can be neither pickled nor deeply copied: its steps are those of "
+        "all ranks. Save it by core.serializers, or copy its target, and set up another one."
+    )
+
+
 def length_of(where: str, value: Any) -> int:
     """The length of a dataset. Raises TypeError for what has none."""
     if isinstance(value, type) or not hasattr(value, "__len__"):

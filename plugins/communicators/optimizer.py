@@ -21,7 +21,7 @@ from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator
-from plugins.communicators.argument import refuse_other
+from plugins.communicators.argument import refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
 from plugins.communicators.draws import Draws
 from plugins.communicators.gradients import Gradients
@@ -95,6 +95,7 @@ class MultiNodeOptimizer(GradientMethod):
     _communicator: Communicator
     _actual: GradientMethod
     _of_gradients = ("_parts", "_counted")
+    __reduce_ex__ = refuse_copies
     share = 1.0
     """The share of this rank in the examples of the latest step."""
 

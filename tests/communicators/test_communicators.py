@@ -1,6 +1,8 @@
 """Communicators, proved by real processes."""
 
+import copy
 import os
+import pickle
 import re
 import socket
 import subprocess
@@ -11,8 +13,10 @@ import numpy as np
 import pytest
 
 import core
+import core.links as L
 from backends.cuda_backend.backend import CudaBackend
-from core.communicators import create_communicator
+from core import optimizers
+from core.communicators import create_communicator, create_multi_node_optimizer
 from core.errors import CommunicatorError
 from core.testing import check_communicator
 from plugins.communicators import watcher
@@ -173,6 +177,14 @@ def test_names_that_are_no_communicator_are_refused():
 
 
 @pytest.mark.skipif(CudaBackend.unavailable() is None, reason="there is a GPU")
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_optimizers_of_several_ranks_are_not_copied(copied):
+    comm = create_communicator("local")
+    optimizer = create_multi_node_optimizer(optimizers.Adam(), comm).setup(L.Linear(2, 1))
+    with pytest.raises(TypeError, match=r"MultiNodeAdam can be neither.*core\.serializers"):
+        copied(optimizer)
+
+
 def test_nccl_says_what_it_lacks():
     with pytest.raises(CommunicatorError, match="nccl.*no GPU"):
         create_communicator("nccl")

@@ -1,5 +1,8 @@
 """The trainer: order, names, errors, and what it refuses."""
 
+import copy
+import pickle
+
 import pytest
 import small
 
@@ -52,6 +55,20 @@ def test_extensions_run_by_priority_and_then_by_order(tmp_path):
     for method in ("initialize", "call", "finalize"):
         assert [label for label, called in calls if called == method] == ["b", "a", "c", "d"]
     assert made.elapsed_time > 0 and not made.is_before_training
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_a_copy_trains_its_own_model_by_itself(tmp_path, copied):
+    made = trainer(tmp_path)
+    made.extend(extensions.LogReport(trigger=(1, "iteration")))
+    other = copied(made)
+    other.out = tmp_path / "other"
+    for each in (made, other):
+        core.seed(3)
+        each.run()
+    logs = [each.get_extension("LogReport").log for each in (made, other)]
+    losses = [[record["main/loss"] for record in log] for log in logs]
+    assert len(losses[0]) == 3 and losses[0] == losses[1]
 
 
 @pytest.mark.parametrize("when", ["initialize", "call", "after"])
