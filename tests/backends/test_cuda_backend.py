@@ -432,6 +432,7 @@ def test_hooks_compute_beside_their_arrays(gpu: CudaBackend, name: str) -> None:
     with np.errstate(all="ignore"):  # of what no kernel has written
         for _ in range(2):
             optimizer.update(lambda: F.sum(model(x)))
+        assert list(core.training.extensions.ParameterStatistics(model)._taken())
     assert strays == []
 
 

@@ -125,8 +125,9 @@ class ParameterStatistics(Extension):
                         yield from self._of_one(link, path, attribute, flat(array))
 
     def _of_one(self, link: Link, path: str, attribute: str, x: Any) -> Iterator[tuple[str, Any]]:
-        xp = backend.of(x).xp
-        skip = self._skip_nan_params and bool(xp.any(xp.isnan(x)))
+        home = backend.of(x)
+        with home.beside(x):
+            skip = self._skip_nan_params and bool(home.xp.any(home.xp.isnan(x)))
         name = link.name or ""
         for statistic, function in self._statistics.items():
             key = self.report_key_template.format(
@@ -136,7 +137,9 @@ class ParameterStatistics(Extension):
                 attr_name=attribute,
                 function_name=statistic,
             )
-            yield from _numbered(key, float("nan") if skip else function(x))
+            with home.beside(x):
+                found = float("nan") if skip else function(x)
+            yield from _numbered(key, found)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load what was taken since the last report."""
