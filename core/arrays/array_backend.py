@@ -222,14 +222,17 @@ class Backend(Fallbacks, ABC):
         """
         if not isinstance(name, str):
             return name
-        found = getattr(self.xp, name, None)
-        if found is None or name not in self.dtypes():
+        if name not in self._named_dtypes:
             raise no_dtype(
                 name,
                 self.dtypes(),
                 f"backend {self.name!r} has {', '.join(self.dtypes())}, but no dtype",
             )
-        return found
+        return self._named_dtypes[name]
+
+    @once
+    def _named_dtypes(self) -> dict[str, Any]:
+        return {name: getattr(self.xp, name) for name in self.dtypes() if hasattr(self.xp, name)}
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""

@@ -184,3 +184,10 @@ def test_gradients_show_no_element_twice_where_strides_tell(monkeypatch):
         assert host.writable(array)
     (2 * F.sum(x)).backward()
     assert 0 not in x.grad.strides and x.grad.tolist() == [[2]] * 3
+
+
+def test_the_dtypes_of_a_library_are_asked_for_once(registered, monkeypatch):
+    """What a namespace tells of itself may be made anew whenever it is asked for."""
+    found = {name: registered.dtype(name) for name in registered.dtypes()}
+    monkeypatch.setattr(registered, "dtypes", None)
+    assert {name: registered.dtype(name) for name in found} == found

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from core.arrays.backend import Device
-from core.errors.place import no_dtype
 from plugrad_jax.backend import JaxBackend
 from plugrad_jax.random import JaxRandom
 
@@ -55,9 +54,7 @@ class Arrays(JaxBackend):
 
     def dtype(self, name: Any) -> Any:
         """NumPy's dtype of a name, which JAX's arrays have; bfloat16 is that of ml_dtypes."""
-        if isinstance(name, str) and name not in self.dtypes():
-            raise no_dtype(name, self.dtypes(), f"JAX has {', '.join(self.dtypes())}, but no dtype")
-        return jnp.dtype(name)
+        return jnp.dtype(super().dtype(name))
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype."""
