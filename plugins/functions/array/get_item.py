@@ -155,8 +155,11 @@ def _plain(slices: Any) -> Any:
 
 
 def _may_name_twice(slices: Any) -> bool:
+    """Whether there are arrays or lists of integers: a mask names each place once."""
     parts = slices if isinstance(slices, tuple) else (slices,)
-    return any([isinstance(part, list) or getattr(part, "ndim", 0) > 0 for part in parts])
+    arrays = [part for part in parts if is_array(part) and part.ndim]
+    named = [part for part in arrays if one_backend(part).kind(part.dtype) != "b"]
+    return bool(named) or any([isinstance(part, list) for part in parts])
 
 
 def _refuse_outside(operation: str, backend: Any, x: Any, slices: Any) -> None:
