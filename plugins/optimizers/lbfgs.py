@@ -178,6 +178,11 @@ class LBFGS(GradientMethod):
 
     def before_step(self, steps: list[Step]) -> None:
         """Find the step of all parameters together, and pass it to their rules."""
+        works = [step.work for step in steps]
+        with works[0].backend.beside(works[0].array) if works else nullcontext():
+            self._find(steps)
+
+    def _find(self, steps: list[Step]) -> None:
         rules: list[Any] = [step.rule for step in steps]
         grads = [step.work.backend.copy(step.work.grad) for step in steps]
         last = [rule.state["last"] for rule in rules]

@@ -417,15 +417,19 @@ def test_functions_compute_beside_their_arrays_between_operations(
     assert strays == []
 
 
-@pytest.mark.parametrize("name", ["SpectralNormalization", "WeightStandardization", "average"])
+HOOKS = ["SpectralNormalization", "WeightStandardization", "average", "LBFGS"]
+
+
+@pytest.mark.parametrize("name", HOOKS)
 def test_hooks_compute_beside_their_arrays(gpu: CudaBackend, name: str) -> None:
     nothing = SimpleNamespace(ready=lambda source: lambda grid, block, args: None)
     gpu._compiler = gpu.random._kernels = nothing  # type: ignore[assignment, attr-defined]
     model = L.Linear(4, 3).to_device("cuda:1")
-    optimizer = core.optimizers.SGD().setup(model)
+    rule = core.optimizers.LBFGS if name == "LBFGS" else core.optimizers.SGD
+    optimizer = rule().setup(model)
     if name == "average":
         optimizer.add_hook(core.optimizer_hooks.ExponentialMovingAverage(0.9))
-    else:
+    elif name != "LBFGS":
         model.add_hook(getattr(core.link_hooks, name)())
     x = gpu.asarray(np.ones((2, 4), np.float32), device=1)
     strays.clear()
