@@ -167,7 +167,7 @@ def _backend(given: list[Any]) -> Backend:
         if backend not in (host(), tracing()):
             raise TraceError(
                 f"vmap: expected arrays of backend {host().name}, got argument array {i} of "
-                f"{backend.name}."
+                f"{backend.name}. Move it there, with the parameters: to_device({host().name!r})."
             )
     return tracing() if tapes.under_way() else host()
 
