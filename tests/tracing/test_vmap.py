@@ -317,7 +317,5 @@ def test_what_cannot_be_traced_is_named():
 
 def test_arrays_of_other_backends_are_refused_with_the_cure():
     x = core.get_device("strict").send(np.ones((2, 3)))
-    with pytest.raises(
-        TraceError, match=r"got .* 0 of strict. .*to_device\('numpy'\)"
-    ):
+    with pytest.raises(TraceError, match=r"got .* 0 of strict. .*to_device\('numpy'\)"):
         core.vmap(lambda v: v * v)(x)
