@@ -413,7 +413,7 @@ def set_debug(debug: bool) -> None:
     >>> core.set_debug(True)
     >>> core.is_debug()
     True
-    >>> core.set_debug(False)
+    >>> del core.config.debug  # what is shared by all threads holds again
     """
     config.debug = debug
 
