@@ -47,7 +47,7 @@ class NumpyBackend(Backend):
 
     def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
         """A plain ndarray; floats and sequences of them become float32 only if `dtype` says so."""
-        return np.asarray(obj, dtype=dtype)
+        return np.asarray(obj, dtype=self.dtype(dtype) if isinstance(dtype, str) else dtype)
 
     def to_host(self, array: Any) -> Array:
         """The array itself."""

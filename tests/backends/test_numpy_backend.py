@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -306,3 +308,13 @@ def test_the_state_goes_through_json(unseeded: None) -> None:
 def test_a_state_of_something_else_is_refused(unseeded: None) -> None:
     with pytest.raises(CheckpointError, match="does not fit NumPy's global generator"):
         B.random.set_state({"bit_generator": "PCG64", "state": {}})
+
+
+def test_bfloat16_is_known_by_its_name_before_ml_dtypes_is_imported():
+    pytest.importorskip("ml_dtypes")
+    code = (
+        "import sys, core; assert 'ml_dtypes' not in sys.modules\n"
+        "print(core.backend.get('numpy').asarray([1.0], 'bfloat16').dtype)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "bfloat16"
