@@ -261,7 +261,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 "since backward() adds to what is there. Call cleargrads() of this "
                 f"{type(target).__name__} before each backward(); or give update the function that "
                 "computes the loss, which clears them. To sum parts of a batch there is "
-                "accumulate()."
+                "accumulate(). Zeros that the program itself writes into them look the same."
             )
 
     def _is_anothers(self, step: Step) -> bool:

@@ -46,6 +46,7 @@ def zero_grads(self: Any) -> None:
             parameter.zerograd()
         else:
             parameter.grad[...] = 0
+    self._used = None  # the gradients of the last step are gone, though their arrays are there
 
 
 def compute_grads_norm(self: Any) -> float:
