@@ -28,6 +28,7 @@ for program in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
     given, sys.argv = sys.argv, [str(program), str(out)]
     runpy.run_path(str(program), run_name="__main__")
     sys.argv = given
+    times = "elapsed_time", "written_at"
     for file in sorted(out.rglob("*")):
         if not file.is_file() or file.name in ("log", "cg.dot", "cg.mmd"):
             continue
@@ -37,7 +38,7 @@ for program in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
             continue
         arrays = stored if isinstance(stored, np.lib.npyio.NpzFile) else {"": stored}
         for name in arrays:
-            if arrays[name].dtype.kind == "f" and not name.endswith("elapsed_time"):
+            if arrays[name].dtype.kind == "f" and not name.endswith(times):
                 key = f"{program.stem}/{file.relative_to(out)}/{name}"
                 found[key] = hashlib.sha256(arrays[name].tobytes()).hexdigest()
 pathlib.Path(sys.argv[2], "bits.json").write_text(json.dumps(found))
