@@ -144,7 +144,7 @@ def test_what_a_group_refuses_changes_nothing():
         (
             lambda: optimizer.group("*/b", eta=0, weight_decay=0),
             UnknownName,
-            r"AdamW.group\('\*/b'\): .*'weight_decay'.*Did you mean 'weight_decay_rate'",
+            r"AdamW.group\('\*/b'\): .*'weight_decay'.*Did you mean weight_decay_rate=",
         ),
         (lambda: optimizer.group("*/b", eta="a"), TypeError, "expected a number for eta"),
     ):

@@ -39,3 +39,7 @@ class ThingBackend(Backend):
     def memory(self, array: Any) -> int:
         """What tells whose memory an array shows, if it is a view."""
         return super().memory(array._array)
+
+    def writable(self, array: Any) -> bool:
+        """Whether each element may be written to: not where a broadcast shows one several times."""
+        return bool(array._array.flags.writeable)
