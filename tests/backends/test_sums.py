@@ -166,7 +166,13 @@ def test_operations_reduce_a_short_last_axis_by_slices(
     function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(sums, "_in_order", lambda ufunc, columns, out: seen.append(columns.shape))
+    whole = sums._in_order
+
+    def in_order(ufunc: Any, columns: Any, out: Any) -> Any:
+        seen.append(columns.shape)
+        return whole(ufunc, columns, out)
+
+    monkeypatch.setattr(sums, "_in_order", in_order)
     function(np.ones((1000, 16), "f"), axis=1)
     assert seen == [(16, 1000)]
 
