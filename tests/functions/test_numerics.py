@@ -64,6 +64,26 @@ def test_losses_by_log1p_keep_what_is_far_below_one():
     np.testing.assert_allclose(F.bernoulli_nll(np.ones(3), far, reduce="no").array, tail)
 
 
+@pytest.mark.parametrize("n", [3, 30000])  # the formula, and a loop
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sigmoids_far_below_zero_are_small_and_not_zero(dtype, n):
+    """They were 0 from -17 on in float32, and their logarithms -inf."""
+    points = [-5, -10.5, -14] if dtype == "float16" else [-9, -30, -80]
+    x = Variable(np.resize(np.array(points, dtype), n))
+    expected = special.expit(x.array.astype("d"))
+    tol = {"rtol": 2e-3, "atol": 1e-7} if dtype == "float16" else {"rtol": 3e-6}
+    np.testing.assert_allclose(F.sigmoid(x).array, expected, **tol)
+    np.testing.assert_allclose(F.silu(x).array, expected * x.array, **tol)
+    for loss in (
+        F.softplus,
+        lambda x: F.bernoulli_nll(np.zeros_like(x.array), x, reduce="no"),
+        lambda x: F.sigmoid_cross_entropy(x, np.zeros(n, "i"), reduce="no"),
+    ):
+        x.cleargrad()
+        F.sum(loss(x) * 1).backward()
+        np.testing.assert_allclose(x.grad, expected, **tol)
+
+
 def test_functions_of_tiny_numbers():
     tiny = np.array([1e-20, -1e-20, 1e-300])
     np.testing.assert_array_equal(F.log1p(tiny).array, tiny)

@@ -25,8 +25,8 @@ class SigmoidGradient(Elementwise):
 class Sigmoid(Elementwise):
     """Compute the logistic function of each element: 1 / (1 + exp(-x)).
 
-    With s the result, the derivative is s (1 - s). Written with tanh it can neither overflow nor
-    branch.
+    With s the result, the derivative is s (1 - s). Computed as exp(min(x, 0)) / (1 + exp(-|x|)) it
+    cannot overflow, and far below 0 it is as precise as elsewhere: its logarithm is about x there.
 
     Args:
         x: Floating, of any shape.
@@ -46,7 +46,7 @@ class Sigmoid(Elementwise):
     domain = Domain(x=real(-20, 20))
 
     def compute(self, xp, x):
-        return 0.5 * xp.tanh(0.5 * x) + 0.5
+        return xp.exp(xp.minimum(x, 0.0)) / (xp.exp(-xp.abs(x)) + 1.0)
 
     recorded_gradient = SigmoidGradient
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, number, real
+from plugins.functions.activation.sigmoid import Sigmoid
 from plugins.functions.derived import function_of
 
 
@@ -42,7 +43,7 @@ class Softplus(Elementwise):
         return (xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))) / self.beta
 
     def gradient(self, xp, g, x):
-        return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
+        return g * Sigmoid().evaluate(x * self.beta)
 
 
 softplus = function_of(Softplus, "softplus")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.typing import Operand
-from plugins.functions.activation.sigmoid import sigmoid
+from plugins.functions.activation.sigmoid import Sigmoid, sigmoid
 from plugins.functions.derived import function_of
 from plugins.functions.math.alongside import alongside
 
@@ -24,10 +24,10 @@ class SiLU(Elementwise):
     domain = Domain(x=real(-6, 6))
 
     def compute(self, xp, x):
-        return x * (0.5 * xp.tanh(0.5 * x) + 0.5)
+        return x * Sigmoid().evaluate(x)
 
     def gradient(self, xp, g, x):
-        s = 0.5 * xp.tanh(0.5 * x) + 0.5
+        s = Sigmoid().evaluate(x)
         return g * s * (1 + x * (1 - s))
 
 

@@ -63,7 +63,7 @@ class SigmoidCrossEntropy(FunctionNode):
         return xp.maximum(count, xp.ones_like(count))
 
     def gradient_x(self, xp, g, x, t):
-        error = 0.5 * xp.tanh(0.5 * x) + 0.5 - xp.astype(t, x.dtype)
+        error = Sigmoid().evaluate(x) - xp.astype(t, x.dtype)
         if self.reduce == "mean":
             g = g / self._count(xp, t, x.dtype)
         return xp.where(t == -1, 0.0, g * error)

@@ -7,6 +7,7 @@ from math import log, pi
 from core import Domain, Elementwise, Variable, real
 from core.errors.kinds import checked
 from core.typing import Array
+from plugins.functions.activation.sigmoid import Sigmoid
 from plugins.functions.loss.reduction import check_reduce, reduced
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
@@ -69,7 +70,7 @@ class BernoulliNLL(Elementwise):
         return -g * y
 
     def gradient_y(self, xp, g, x, y):
-        return g * (0.5 * xp.tanh(0.5 * y) + 0.5 - x)
+        return g * (Sigmoid().evaluate(y) - x)
 
 
 @checked
