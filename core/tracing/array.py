@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from core.arrays.backend import host
+from core.registry.configuration import current_state
 from core.tracing import names
 from core.tracing import tape as tapes
 from core.tracing.emission import emit, shaped
@@ -248,12 +249,16 @@ class TracedArray(Operators):
 
     @staticmethod
     def _lift_alone(inputs: tuple[Any, ...], f: Any) -> tuple[Any, ...]:
-        """The inputs of an operation, all from outside the trace."""
+        """The inputs of an operation, all from outside the trace.
+
+        They are traced where a graph is recorded, too: gradients that come back to it may be.
+        """
         places = tapes.current().places
         found: list[Any] = []  # among the settings, as an index
         if f is not None:
             mapped(found.append, [getattr(f, name) for name in f.declared.fields], TracedArray)
-        return tuple(map(places.lifted, inputs)) if places.live or found else inputs
+        graph = current_state().backprop and any([getattr(x, "requires_grad", 0) for x in inputs])
+        return tuple(map(places.lifted, inputs)) if places.live or found or graph else inputs
 
 
 class TracedScalar(TracedArray):

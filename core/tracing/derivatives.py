@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from core import functions
+from core.arrays.backend import current
 from core.arrays.spec import spec_of
 from core.errors import NotDifferentiable
 from core.graph.backprop import grad
@@ -214,8 +215,11 @@ def _leaves(who: str, inputs: Sequence[Any]) -> list[Variable]:
         raise TypeError(f"{who}: expected a tuple or list of inputs, got {type(inputs).__name__}.")
     if not inputs:
         raise TypeError(f"{who}: expected at least one input.")
+    lift = getattr(current().array_type, "_lift_beside", None)  # in a trace derivatives are traced
+    around = what_is_around()
     made = [
-        x[...] if depends_on_what_is_around(x) else Variable(as_variable(x).array) for x in inputs
+        x[...] if depends_on(around, x) else Variable(as_variable(x).array)
+        for x in (inputs if lift is None else lift(inputs))
     ]
     for i, x in enumerate(made):
         _refuse_whole(who, f"input {i}", x)
@@ -227,9 +231,13 @@ def _is_nested() -> bool:
     return bool(_around.get())
 
 
-def depends_on_what_is_around(x: Any) -> bool:
-    """Whether it may depend on the inputs of a function whose derivatives are being taken."""
-    around = _around.get()
+def what_is_around() -> tuple[Variable, ...]:
+    """The inputs of the functions that are being called here, whose derivatives are taken."""
+    return _around.get()
+
+
+def depends_on(around: tuple[Variable, ...], x: Any) -> bool:
+    """Whether it may depend on these inputs of functions whose derivatives are being taken."""
     if not around or not isinstance(x, Variable) or not x.requires_grad:
         return False
     return x.creator_node is not None or any(x is each for each in around)
@@ -271,7 +279,7 @@ def _alike(who: str, what: str, given: Sequence[Any], like: list[Variable]) -> l
     _, *given = beside_traced((like[0], *given))
     for i, (v, x) in enumerate(zip(given, like, strict=True)):
         check_grad(x._spec, f"{who}, {what} {i}", as_array(v))
-    return [v if depends_on_what_is_around(v) else wrap(as_array(v)) for v in given]
+    return [v if depends_on(what_is_around(), v) else wrap(as_array(v)) for v in given]
 
 
 def _gradients(

@@ -13,7 +13,7 @@ from core.tracing import tape as tapes
 from core.tracing.backend import tracing
 from core.tracing.batching import run
 from core.tracing.batching_rules import Examples
-from core.tracing.derivatives import depends_on_what_is_around
+from core.tracing.derivatives import depends_on, what_is_around
 from core.tracing.equation import Value
 from core.tracing.passes import without_dead
 from core.tracing.places import Place
@@ -73,7 +73,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             )
         given, form = flattened(arguments)
         axes = _axes("in_axes", in_axes, form, len(given))
-        if any([depends_on_what_is_around(x) for x in _leaves(arguments)]):
+        if any([depends_on(what_is_around(), x) for x in _leaves(arguments)]):
             raise NotDifferentiable(
                 "vmap: called by a function whose derivatives are being taken, to which the result "
                 "is a constant. Take the derivatives inside of vmap."

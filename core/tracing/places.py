@@ -20,7 +20,7 @@ from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import Optimizer, UpdateRule
 from core.tracing.array import TracedArray, as_values, traced
-from core.tracing.derivatives import depends_on_what_is_around
+from core.tracing.derivatives import depends_on, what_is_around
 from core.tracing.equation import Value, value_like
 from core.tracing.leaving import PLAIN
 from core.tracing.tape import Tape
@@ -128,6 +128,7 @@ class Places:
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
+        self._differentiated = what_is_around()  # outside: to their derivatives, constants go
         self._around: Places | None = getattr(tape.around, "places", None)  # they read there
         self.found: list[Place] = []
         self.steps: list[Steps] = []
@@ -300,7 +301,7 @@ class Places:
         array = getattr(x, "_array", x)
         if isinstance(array, TracedArray) and array._tape is self._tape:
             return x
-        if depends_on_what_is_around(x):
+        if depends_on(self._differentiated, x):
             raise NotDifferentiable(
                 "trace: a function uses a Variable from outside whose derivatives are being taken, "
                 "and to them what is traced, as by core.vmap, is a constant. Take the derivatives "

@@ -191,6 +191,34 @@ def test_one_within_another_and_within_derivatives():
     near(products, 6 * x * x)
 
 
+OUTSIDE = {
+    "array": X[:3, :2].copy(),
+    "Variable": core.Variable(X[:3, :2].copy()),
+    "parameter": core.Parameter(X[:3, :2].copy()),
+}
+BY_WHAT_IS_OUTSIDE = {
+    "jacobian": lambda f, w: core.jacobian(f, w),
+    "hessian": lambda f, w: core.hessian(lambda w: F.sum(f(w)), w),
+    "jvp": lambda f, w: core.jvp(f, [w], [w * 2])[1],
+    "grad": lambda f, w: core.grad([F.sum(f(w))], [w])[0],
+}
+
+
+@pytest.mark.parametrize("name", BY_WHAT_IS_OUTSIDE)
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_derivatives_by_what_is_the_same_for_all_and_no_argument(kind, name):
+    w, take = OUTSIDE[kind], BY_WHAT_IS_OUTSIDE[name]
+    if name == "grad" and kind == "array":
+        w = core.Variable(w)
+
+    def of_example(x):
+        return take(lambda w: F.tanh(x @ F.sin(w)) * x[0], w)
+
+    expected = [of_example(x).array for x in X]
+    near(core.vmap(of_example)(X), np.stack(expected))
+    near(core.trace(of_example, X[1])(X[0]), expected[0])
+
+
 def test_each_example_draws_its_own():
     draws = core.vmap(lambda x: F.dropout(x * 0 + 1))(np.ones((64, 16), "f")).array
     assert set(np.unique(draws)) == {0, 2} and len(np.unique(draws, axis=0)) > 60
