@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import ABC, abstractmethod
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
 from core.errors import HookError, nearest
 from core.link.hook import ForwardArgs
 
 SIXTEEN_BIT = ("float16", "bfloat16")
+
+_calls: WeakKeyDictionary[Link, Any] = WeakKeyDictionary()
+"""For each link the lock that is held while another weight stands in its place.
+
+A link has one weight for all threads, so one of them computes while the others wait.
+"""
+
+if hasattr(os, "register_at_fork"):  # a child has no thread that would release one
+    os.register_at_fork(after_in_child=_calls.clear)
 
 
 class WeightHook(LinkHook, ABC):
@@ -50,6 +62,15 @@ class WeightHook(LinkHook, ABC):
 
     def forward_preprocess(self, args: ForwardArgs) -> None:
         """Replace the weight, but not once more in a link that calls itself."""
+        lock = _calls.setdefault(args.link, threading.RLock())
+        lock.acquire()
+        try:
+            self._replace(args)
+        except BaseException:
+            lock.release()
+            raise
+
+    def _replace(self, args: ForwardArgs) -> None:
         link, calls = args.link, self._replaced.setdefault(id(args.link), [])
         weight = link.__dict__[self.weight_name]
         if not calls:
@@ -67,6 +88,7 @@ class WeightHook(LinkHook, ABC):
             args.link.__dict__[self.weight_name] = weight
         if not calls:
             del self._replaced[id(args.link)]
+        _calls[args.link].release()
 
     def forward_interrupted(self, args: ForwardArgs) -> None:
         """The same."""

@@ -1,9 +1,11 @@
 """The link hooks that come along: what they compute, keep, undo and refuse."""
 
+import contextlib
 import copy
 import io
 import pickle
 import re
+import threading
 
 import ml_dtypes  # noqa: F401 - lets NumPy know the name bfloat16
 import numpy as np
@@ -139,6 +141,51 @@ def test_a_link_that_calls_itself_is_replaced_once(make):
     core.seed(None)
     np.testing.assert_array_equal(deep().array, plain().array)
     assert isinstance(deep.W, core.Parameter)
+
+
+@pytest.mark.parametrize("make, xs", [(L.NStepBiLSTM, (None, None)), (L.NStepGRU, (None,))])
+def test_hooks_of_a_unit_replace_what_the_layers_are_run_with(make, xs):
+    layers, x = make(2, 3, 4, 0.0), weight((5, 3), "float32")
+    other = copy.deepcopy(layers)
+    last = layers[-1].count - 1
+    for unit, own in zip(layers, other, strict=True):
+        unit.add_hook(link_hooks.WeightStandardization(weight_name=f"w{last}"))
+        rows = getattr(own, f"w{last}").array
+        shift, scale = rows.mean(1, keepdims=True), np.sqrt(rows.var(1, keepdims=True) + 1e-5)
+        setattr(own, f"w{last}", (rows - shift) / scale)
+    np.testing.assert_allclose(layers(*xs, [x])[0].array, other(*xs, [x])[0].array, atol=1e-5)
+
+
+@each
+def test_threads_that_call_one_link_wait_for_each_other(make):
+    """One would put the parameter back while the other computes."""
+
+    class Meeting(make):
+        def replacement(self, link, weight):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(0.02)
+            return super().replacement(link, weight)
+
+    class Late(Weighted):
+        def forward(self):
+            if threading.current_thread() is other:
+                done.wait(0.02)
+            return super().forward()
+
+    both, done, found = threading.Barrier(2), threading.Event(), []
+    link = Late(weight())
+    parameter = link.W
+    link.add_hook(Meeting(**{"axis": None} if make is link_hooks.WeightNormalization else {}))
+    if make is link_hooks.WeightNormalization:
+        link.W_g.array[...] = 7
+    other = threading.Thread(target=lambda: found.append(link()))
+    other.start()
+    result = link()
+    done.set()
+    other.join()
+    assert link.W is parameter
+    tolerance = 0.5 if make is link_hooks.SpectralNormalization else 1e-7  # a step more of its u
+    np.testing.assert_allclose(found[0].array, result.array, rtol=tolerance)
 
 
 def test_two_hooks_on_one_weight_follow_each_other():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
@@ -12,6 +13,14 @@ from core.link.initializer import InitializerSpec
 from core.typing import Count, Ratio
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
+
+
+@dataclass(frozen=True)
+class Held:
+    """The weights and biases of a unit; no tuple, which summaries would show as its outputs."""
+
+    weights: list[Any]
+    biases: list[Any]
 
 
 class Unit(Link):
@@ -45,6 +54,13 @@ class Unit(Link):
     def biases(self) -> list[Parameter]:
         """All biases, in order."""
         return [getattr(self, f"b{i}") for i in range(self.count)]
+
+    def forward(self) -> Held:
+        """What the layers are run with: parameters, or what hooks of the unit put in their place.
+
+        A call of the unit, since hooks see nothing else.
+        """
+        return Held(self.weights(), self.biases())
 
 
 class NStep(ChainList):
@@ -111,8 +127,8 @@ class NStep(ChainList):
             self.init_hx(xs) if s is None else _reordered(as_variable(s), order) for s in states
         ]
         steps = F.transpose_sequence([xs[i] for i in order])
-        weights = [unit.weights() for unit in self]
-        biases = [unit.biases() for unit in self]
+        held = [unit() for unit in self]
+        weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
         *last, ys = self.rnn(self.n_layers, self.dropout, *given, weights, biases, steps)
         back = sorted(range(len(order)), key=order.__getitem__)
         ys = F.transpose_sequence(ys)
