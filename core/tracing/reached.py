@@ -225,6 +225,8 @@ class Reached:
         scope, used = function.__globals__, set(names_in(function.__code__))
         texts = _texts(function.__code__)
         self.used |= used | (texts if used & _BY_TEXT else set())
+        if not used.isdisjoint(_ENVIRONMENT):
+            self._reach("os.environ", vars(os.environ)["_data"])
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
@@ -353,6 +355,7 @@ _IMPLICIT = frozenset([f"__{name}__" for name in _UNNAMED])
 """Methods that code calls without their names."""
 
 _BY_TEXT = {"getattr", "vars", "__dict__", "attrgetter", "globals"}
+_ENVIRONMENT = frozenset(["environ", "getenv"])
 _TOGETHER = frozenset(["vars", "__dict__", "asdict", "astuple"])
 _LIBRARY = os.path.dirname(os.__file__)
 

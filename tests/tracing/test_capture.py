@@ -1,6 +1,7 @@
 """core.capture: replays have eager's bits, whatever the step does, and whatever is done to it."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -1218,6 +1219,9 @@ class Stepping:
     def of_a_function(self, x):
         return F.tanh(x) * rate()
 
+    def of_the_environment(self, x):
+        return F.tanh(x) * float(os.environ.get("RATE", "1"))
+
     def of_a_count(self, x):
         self.count += 1
         return F.tanh(x) * self.count
@@ -1275,12 +1279,16 @@ def _steps_of(monkeypatch, name, captured):
         if i == 5:
             stepping.rate = stepping.settings["rate"] = 2.0
             monkeypatch.setitem(globals(), "RATE", 2.0)
+            monkeypatch.setenv("RATE", "2.0")
         found.append(_bits(step(X)))
     monkeypatch.setitem(globals(), "RATE", 1.0)
+    monkeypatch.delenv("RATE")
     return found, step, stepping.count
 
 
-@pytest.mark.parametrize("name", ["of_an_attribute", "of_a_setting", "of_a_function"])
+@pytest.mark.parametrize(
+    "name", ["of_an_attribute", "of_a_setting", "of_a_function", "of_the_environment"]
+)
 def test_numbers_that_are_changed_between_steps(monkeypatch, name):
     expected, found = (_steps_of(monkeypatch, name, captured) for captured in (False, True))
     assert found[0] == expected[0]
