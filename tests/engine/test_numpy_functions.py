@@ -103,6 +103,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # since NumPy 2.5
 @pytest.mark.parametrize("name", [*DIFFERENTIABLE, *PLAIN])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_dtypes(name, dtype):
