@@ -6,7 +6,13 @@ from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.beta_draws import StandardBeta
-from plugins.distributions.distribution import Distribution, log_power, within
+from plugins.distributions.distribution import (
+    Distribution,
+    in_double,
+    log_beta,
+    log_power,
+    within,
+)
 from plugins.distributions.incomplete import Betainc, Betaincc, Betaincinv
 
 
@@ -31,11 +37,8 @@ class Beta(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within((x.array >= 0) & (x.array <= 1), x, 0.5, self._log_density)
-
-    def _log_density(self, x: Variable) -> Variable:
-        upper = log_power(x, self.b - 1, lambda x: F.log1p(-x), 1.0)
-        return log_power(x, self.a - 1) + upper - self.log_beta
+        inside = (x.array >= 0) & (x.array <= 1)
+        return within(inside, x, 0.5, lambda x: in_double(_log_density, x, self.a, self.b))
 
     def cdf(self, x: Array) -> Variable:
         found: Variable = Betainc.call(self.a, self.b, self._point(x))
@@ -51,7 +54,7 @@ class Beta(Distribution):
 
     @property
     def log_beta(self) -> Variable:
-        return F.lgamma(self.a) + F.lgamma(self.b) - F.lgamma(self.a + self.b)
+        return in_double(log_beta, self.a, self.b)
 
     def sample_n(self, n: int) -> Variable:
         shape = (n, *self.batch_shape)
@@ -69,6 +72,14 @@ class Beta(Distribution):
 
     @property
     def entropy(self) -> Variable:
-        a, b = self.a, self.b
-        known = (a + b - 2) * F.digamma(a + b)
-        return self.log_beta - (a - 1) * F.digamma(a) - (b - 1) * F.digamma(b) + known
+        return in_double(_entropy, self.a, self.b)
+
+
+def _log_density(x: Variable, a: Variable, b: Variable) -> Variable:
+    upper = log_power(x, b - 1, lambda x: F.log1p(-x), 1.0)
+    return log_power(x, a - 1) + upper - log_beta(a, b)
+
+
+def _entropy(a: Variable, b: Variable) -> Variable:
+    known = (a + b - 2) * F.digamma(a + b)
+    return log_beta(a, b) - (a - 1) * F.digamma(a) - (b - 1) * F.digamma(b) + known

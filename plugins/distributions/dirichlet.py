@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, log_power, within
+from plugins.distributions.distribution import Distribution, in_double, log_power, within
 from plugins.distributions.gamma_draws import LogStandardGamma
 
 
@@ -28,17 +28,12 @@ class Dirichlet(Distribution):
         (self.alpha,) = self._parameters(1, alpha=alpha)
 
     @property
-    def _total(self) -> Variable:
-        return F.sum(self.alpha, axis=-1)
-
-    @property
     def log_norm(self) -> Variable:
-        return F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self._total)
+        return in_double(log_norm, self.alpha)
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        terms = within(x.array >= 0, x, 0.5, lambda x: log_power(x, self.alpha - 1))
-        return F.sum(terms, axis=-1) - self.log_norm
+        return in_double(_log_density, x, self.alpha)
 
     def sample_n(self, n: int) -> Variable:
         alpha = F.broadcast_to(self.alpha, (n, *self.alpha.shape))
@@ -56,6 +51,20 @@ class Dirichlet(Distribution):
 
     @property
     def entropy(self) -> Variable:
-        k = self.event_shape[0]
-        each = F.sum((self.alpha - 1) * F.digamma(self.alpha), axis=-1)
-        return self.log_norm + (self._total - k) * F.digamma(self._total) - each
+        return in_double(_entropy, self.alpha)
+
+
+def log_norm(alpha: Variable) -> Variable:
+    """The logarithm of what densities are divided by, of what is float64."""
+    return F.sum(F.lgamma(alpha), axis=-1) - F.lgamma(F.sum(alpha, axis=-1))
+
+
+def _log_density(x: Variable, alpha: Variable) -> Variable:
+    terms = within(x.array >= 0, x, 0.5, lambda x: log_power(x, alpha - 1))
+    return F.sum(terms, axis=-1) - log_norm(alpha)
+
+
+def _entropy(alpha: Variable) -> Variable:
+    total = F.sum(alpha, axis=-1)
+    each = F.sum((alpha - 1) * F.digamma(alpha), axis=-1)
+    return log_norm(alpha) + (total - alpha.shape[-1]) * F.digamma(total) - each

@@ -287,6 +287,19 @@ def log_power(
     return k * log(where((k.array == 0) & (x.array == edge), 0.5, x))
 
 
+def in_double(formula: Callable[..., Variable], *given: Variable) -> Variable:
+    """The formula, whose great terms cancel, computed in float64; in the dtype of what is given."""
+    dtype = given[0].dtype
+    if any([x.dtype != dtype for x in given]):
+        return formula(*given)  # which says what does not fit
+    return F.cast(formula(*[F.cast(x, "float64") for x in given]), dtype)
+
+
+def log_beta(a: Variable, b: Variable) -> Variable:
+    """Log B(a, b), of what is float64."""
+    return F.lgamma(a) + F.lgamma(b) - F.lgamma(a + b)
+
+
 def summed(x: Variable, axes: int) -> Variable:
     """The sum over the last axes."""
     return F.sum(x, axis=tuple(range(-axes, 0))) if axes else x

@@ -10,8 +10,16 @@ from core import functions as F
 from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.beta import Beta
 from plugins.distributions.categorical import Categorical, product_sum
-from plugins.distributions.dirichlet import Dirichlet
-from plugins.distributions.distribution import Distribution, log_probability, summed, times, where
+from plugins.distributions.dirichlet import Dirichlet, log_norm
+from plugins.distributions.distribution import (
+    Distribution,
+    in_double,
+    log_beta,
+    log_probability,
+    summed,
+    times,
+    where,
+)
 from plugins.distributions.exponential import Exponential
 from plugins.distributions.gamma import Gamma
 from plugins.distributions.geometric import Geometric
@@ -109,9 +117,13 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Variable:
 
 @register_kl(Beta, Beta)
 def _beta(p: Beta, q: Beta) -> Variable:
-    total = F.digamma(p.a + p.b)
-    apart = (p.a - q.a) * (F.digamma(p.a) - total) + (p.b - q.b) * (F.digamma(p.b) - total)
-    return q.log_beta - p.log_beta + apart
+    return in_double(_betas, p.a, p.b, q.a, q.b)
+
+
+def _betas(a: Variable, b: Variable, c: Variable, d: Variable) -> Variable:
+    total = F.digamma(a + b)
+    apart = (a - c) * (F.digamma(a) - total) + (b - d) * (F.digamma(b) - total)
+    return log_beta(c, d) - log_beta(a, b) + apart
 
 
 @register_kl(Categorical, Categorical)
@@ -126,8 +138,12 @@ def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Variable:
 
 @register_kl(Dirichlet, Dirichlet)
 def _dirichlet(p: Dirichlet, q: Dirichlet) -> Variable:
-    shape = F.digamma(p.alpha) - F.digamma(F.sum(p.alpha, axis=-1, keepdims=True))
-    return q.log_norm - p.log_norm + F.sum((p.alpha - q.alpha) * shape, axis=-1)
+    return in_double(_dirichlets, p.alpha, q.alpha)
+
+
+def _dirichlets(alpha: Variable, other: Variable) -> Variable:
+    shape = F.digamma(alpha) - F.digamma(F.sum(alpha, axis=-1, keepdims=True))
+    return log_norm(other) - log_norm(alpha) + F.sum((alpha - other) * shape, axis=-1)
 
 
 @register_kl(Exponential, Exponential)
@@ -137,8 +153,12 @@ def _exponential(p: Exponential, q: Exponential) -> Variable:
 
 @register_kl(Gamma, Gamma)
 def _gamma(p: Gamma, q: Gamma) -> Variable:
-    shapes = (p.k - q.k) * F.digamma(p.k) - F.lgamma(p.k) + F.lgamma(q.k)
-    return shapes + q.k * (F.log(q.theta) - F.log(p.theta)) + p.k * (p.theta / q.theta - 1)
+    return in_double(_gammas, p.k, p.theta, q.k, q.theta)
+
+
+def _gammas(k: Variable, theta: Variable, other: Variable, scale: Variable) -> Variable:
+    shapes = (k - other) * F.digamma(k) - F.lgamma(k) + F.lgamma(other)
+    return shapes + other * (F.log(scale) - F.log(theta)) + k * (theta / scale - 1)
 
 
 @register_kl(Geometric, Geometric)
@@ -207,7 +227,11 @@ def _pareto(p: Pareto, q: Pareto) -> Variable:
 
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Variable:
-    return times(p.lam, log_probability(p.lam), log_probability(q.lam)) - p.lam + q.lam
+    return in_double(_poissons, p.lam, q.lam)
+
+
+def _poissons(lam: Variable, other: Variable) -> Variable:
+    return times(lam, log_probability(lam), log_probability(other)) - lam + other
 
 
 @register_kl(Uniform, Uniform)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, log_power, within
+from plugins.distributions.distribution import Distribution, in_double, log_power, within
 from plugins.distributions.gamma_draws import StandardGamma
 from plugins.distributions.incomplete import Gammainc, Gammaincc, Gammaincinv
 
@@ -32,11 +32,7 @@ class Gamma(Distribution):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         inside = (x.array >= 0) & (x.array < float("inf"))
-        return within(inside, x, 1.0, self._log_density)
-
-    def _log_density(self, x: Variable) -> Variable:
-        known = -F.lgamma(self.k) - self.k * F.log(self.theta)
-        return log_power(x, self.k - 1) - x / self.theta + known
+        return within(inside, x, 1.0, lambda x: in_double(_log_density, x, self.k, self.theta))
 
     def cdf(self, x: Array) -> Variable:
         found: Variable = Gammainc.call(self.k, self._point(x) / self.theta)
@@ -68,4 +64,12 @@ class Gamma(Distribution):
 
     @property
     def entropy(self) -> Variable:
-        return self.k + F.log(self.theta) + F.lgamma(self.k) + (1 - self.k) * F.digamma(self.k)
+        return in_double(_entropy, self.k, self.theta)
+
+
+def _log_density(x: Variable, k: Variable, theta: Variable) -> Variable:
+    return log_power(x, k - 1) - x / theta - F.lgamma(k) - k * F.log(theta)
+
+
+def _entropy(k: Variable, theta: Variable) -> Variable:
+    return k + F.log(theta) + F.lgamma(k) + (1 - k) * F.digamma(k)

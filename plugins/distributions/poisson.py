@@ -7,7 +7,14 @@ from typing import Any
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, log_probability, times, where, within
+from plugins.distributions.distribution import (
+    Distribution,
+    in_double,
+    log_probability,
+    times,
+    where,
+    within,
+)
 from plugins.distributions.incomplete import Gammainc, Gammaincc
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
@@ -35,10 +42,7 @@ class Poisson(Distribution):
         x = self._point(x)
         whole = (x.array == self.xp.floor(x.array)) & (x.array < float("inf"))
         inside = (x.array >= 0) & whole
-        return within(inside, x, 0.0, self._log_mass)
-
-    def _log_mass(self, x: Variable) -> Variable:
-        return times(x, log_probability(self.lam)) - self.lam - F.lgamma(x + 1)
+        return within(inside, x, 0.0, lambda x: in_double(_log_mass, x, self.lam))
 
     def cdf(self, x: Array) -> Variable:
         return self._tail(Gammaincc, x, 0.0)
@@ -97,6 +101,10 @@ class Poisson(Distribution):
     @property
     def variance(self) -> Variable:
         return self.lam
+
+
+def _log_mass(x: Variable, lam: Variable) -> Variable:
+    return times(x, log_probability(lam)) - lam - F.lgamma(x + 1)
 
 
 def _counted(xp: Any, u: Any, lam: Any) -> Any:
