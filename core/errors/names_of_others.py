@@ -230,6 +230,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "zeros_": "Zero",
     },
     "optimizers": {
+        "Adamax": "AdaMax",
         "CosineAnnealingLR": "core.training.extensions.CosineShift",
         "CosineAnnealingWarmRestarts": "core.training.extensions.CosineShift",
         "CosineDecay": "core.training.extensions.CosineShift",
@@ -240,6 +241,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "lr_scheduler": "core.training.extensions.StepShift",
         "Momentum": "MomentumSGD",
         "MultiStepLR": "core.training.extensions.MultistepShift",
+        "Nadam": "NAdam",
         "Nesterov": "NesterovAG",
         "OneCycleLR": "core.training.extensions.OneCycleShift",
         "StepLR": "core.training.extensions.StepShift",

@@ -8,12 +8,14 @@ from plugins.optimizers.adam import Adam as _Adam
 from plugins.optimizers.adam import AdamW as _AdamW
 from plugins.optimizers.adam import AMSBound as _AMSBound
 from plugins.optimizers.adam import AMSGrad as _AMSGrad
+from plugins.optimizers.adamax import AdaMax as _AdaMax
 from plugins.optimizers.corrected_momentum_sgd import CorrectedMomentumSGD as _CorrectedMomentumSGD
 from plugins.optimizers.lamb import LAMB as _LAMB
 from plugins.optimizers.lbfgs import LBFGS as _LBFGS
 from plugins.optimizers.lion import Lion as _Lion
 from plugins.optimizers.momentum_sgd import MomentumSGD as _MomentumSGD
 from plugins.optimizers.msvag import MSVAG as _MSVAG
+from plugins.optimizers.nadam import NAdam as _NAdam
 from plugins.optimizers.nesterov_ag import CorrectedNesterovAG as _CorrectedNesterovAG
 from plugins.optimizers.nesterov_ag import NesterovAG as _NesterovAG
 from plugins.optimizers.radam import RAdam as _RAdam
@@ -31,6 +33,23 @@ class AdaGrad(_AdaGrad):
     lr: float
     eps: float
     def __init__(self, lr: float = 0.001, eps: float = 1e-08) -> None: ...
+
+class AdaMax(_AdaMax):
+    alpha: float
+    beta1: float
+    beta2: float
+    eps: float
+    eta: float
+    weight_decay_rate: float
+    def __init__(
+        self,
+        alpha: float = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-08,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0.0,
+    ) -> None: ...
 
 class Adam(_Adam):
     alpha: float
@@ -191,6 +210,25 @@ class MSVAG(_MSVAG):
         beta: float = 0.9,
         eta: float = 1.0,
         weight_decay_rate: float = 0.0,
+    ) -> None: ...
+
+class NAdam(_NAdam):
+    alpha: float
+    beta1: float
+    beta2: float
+    eps: float
+    eta: float
+    weight_decay_rate: float
+    momentum_decay: float
+    def __init__(
+        self,
+        alpha: float = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-08,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0.0,
+        momentum_decay: float = 0.004,
     ) -> None: ...
 
 class CorrectedNesterovAG(_CorrectedNesterovAG):

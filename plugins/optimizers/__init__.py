@@ -7,6 +7,7 @@ from plugins.optimizers import hooks
 provides = {
     "adadelta": "AdaDelta",
     "adagrad": "AdaGrad",
+    "adamax": "AdaMax",
     "adam": "Adam AdamW AMSGrad AdaBound AMSBound",
     "corrected_momentum_sgd": "CorrectedMomentumSGD",
     "lamb": "LAMB",
@@ -14,6 +15,7 @@ provides = {
     "lion": "Lion",
     "momentum_sgd": "MomentumSGD",
     "msvag": "MSVAG",
+    "nadam": "NAdam",
     "nesterov_ag": "CorrectedNesterovAG NesterovAG",
     "radam": "RAdam",
     "rmsprop": "RMSprop",

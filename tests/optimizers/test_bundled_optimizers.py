@@ -1,184 +1,36 @@
 """Every bundled optimizer, by check_optimizer: against loops over Python floats."""
 
 import inspect
-import math
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from references.optimizers import (
+    adadelta,
+    adagrad,
+    adam,
+    adamax,
+    corrected_momentum_sgd,
+    corrected_nesterov_ag,
+    lamb,
+    lion,
+    momentum_sgd,
+    msvag,
+    nadam,
+    nesterov_ag,
+    radam,
+    rmsprop,
+    rmsprop_graves,
+    sgd,
+    smorms3,
+)
 
 import core
 import core.functions as F
 import core.links as L
 from core import optimizers
 from core.testing import check_optimizer
-
-
-def sgd(theta, gradients, lr=0.01):
-    for g in gradients:
-        theta = theta - lr * g
-        yield theta
-
-
-def momentum_sgd(theta, gradients, lr=0.01, momentum=0.9):
-    velocity = 0.0
-    for g in gradients:
-        velocity = momentum * velocity - lr * g
-        theta = theta + velocity
-        yield theta
-
-
-def adam(
-    theta,
-    gradients,
-    alpha=0.001,
-    beta1=0.9,
-    beta2=0.999,
-    eps=1e-8,
-    eta=1.0,
-    decay=0.0,
-    amsgrad=False,
-    final_lr=None,
-    gamma=0.001,
-):
-    m = v = largest = 0.0
-    for t, g in enumerate(gradients, 1):
-        m = beta1 * m + (1 - beta1) * g
-        v = beta2 * v + (1 - beta2) * g * g
-        largest = max(largest, v) if amsgrad else v
-        rate = alpha * math.sqrt(1 - beta2**t) / (1 - beta1**t) / (math.sqrt(largest) + eps)
-        if final_lr is not None:
-            lower, upper = final_lr * (1 - 1 / (gamma * t + 1)), final_lr * (1 + 1 / (gamma * t))
-            rate = min(max(rate, lower), upper)
-        theta = theta - eta * (rate * m + decay * theta)
-        yield theta
-
-
-def adadelta(theta, gradients, rho=0.95, eps=1e-6):
-    squares = changes = 0.0
-    for g in gradients:
-        squares = rho * squares + (1 - rho) * g * g
-        change = math.sqrt(changes + eps) / math.sqrt(squares + eps) * g
-        changes = rho * changes + (1 - rho) * change * change
-        theta = theta - change
-        yield theta
-
-
-def adagrad(theta, gradients, lr=0.001, eps=1e-8):
-    total = 0.0
-    for g in gradients:
-        total = total + g * g
-        theta = theta - lr / (math.sqrt(total) + eps) * g
-        yield theta
-
-
-def corrected_momentum_sgd(theta, gradients, lr=0.01, momentum=0.9):
-    velocity = 0.0
-    for g in gradients:
-        velocity = momentum * velocity - g
-        theta = theta + lr * velocity
-        yield theta
-
-
-def corrected_nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
-    velocity = 0.0
-    for g in gradients:
-        velocity = momentum * velocity + g
-        theta = theta - lr * (g + momentum * velocity)
-        yield theta
-
-
-def nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
-    velocity = 0.0
-    for g in gradients:
-        velocity = momentum * velocity - lr * g
-        theta = theta + momentum**2 * velocity - (1 + momentum) * lr * g
-        yield theta
-
-
-def rmsprop(theta, gradients, lr=0.01, alpha=0.99, eps=1e-8, inside=False):
-    square = 0.0
-    for g in gradients:
-        square = alpha * square + (1 - alpha) * g * g
-        theta = theta - lr * g / (math.sqrt(square + eps) if inside else math.sqrt(square) + eps)
-        yield theta
-
-
-def rmsprop_graves(theta, gradients, lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-4):
-    square = mean = change = 0.0
-    for g in gradients:
-        square = alpha * square + (1 - alpha) * g * g
-        mean = alpha * mean + (1 - alpha) * g
-        change = momentum * change - lr * g / math.sqrt(square - mean * mean + eps)
-        theta = theta + change
-        yield theta
-
-
-def smorms3(theta, gradients, lr=0.001, eps=1e-16):
-    memory, mean, square = 1.0, 0.0, 0.0
-    for g in gradients:
-        r = 1 / (memory + 1)
-        mean = (1 - r) * mean + r * g
-        square = (1 - r) * square + r * g * g
-        certainty = mean * mean / (square + eps)
-        theta = theta - g * min(lr, certainty) / (math.sqrt(square) + eps)
-        memory = 1 + memory * (1 - certainty)
-        yield theta
-
-
-def msvag(theta, gradients, lr=0.1, beta=0.9, eta=1.0, decay=0.0):
-    m = v = 0.0
-    for t, g in enumerate(gradients, 1):
-        m = beta * m + (1 - beta) * g
-        v = beta * v + (1 - beta) * g * g
-        mean, square = m / (1 - beta**t), v / (1 - beta**t)
-        rho = (1 - beta) * (1 + beta**t) / ((1 + beta) * (1 - beta**t))
-        trust = 1.0
-        if t > 1:
-            variance = (square - mean**2) / (1 - rho)
-            trust = mean**2 / (mean**2 + rho * variance)
-        theta = theta - eta * (lr * trust * mean + decay * theta)
-        yield theta
-
-
-def radam(theta, gradients, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0, decay=0.0):
-    m = v = 0.0
-    limit = 2 / (1 - beta2) - 1
-    for t, g in enumerate(gradients, 1):
-        m = beta1 * m + (1 - beta1) * g
-        v = beta2 * v + (1 - beta2) * g * g
-        now = limit - 2 * t * beta2**t / (1 - beta2**t)
-        change = alpha * m / (1 - beta1**t)
-        if now > 5:
-            r = (now - 4) * (now - 2) * limit / (limit - 4) / (limit - 2) / now
-            change *= math.sqrt(r) * math.sqrt(1 - beta2**t) / (math.sqrt(v) + eps)
-        theta = theta - eta * (change + decay * theta)
-        yield theta
-
-
-def lion(theta, gradients, lr=1e-4, beta1=0.9, beta2=0.99, decay=0.0):
-    m = 0.0
-    for g in gradients:
-        theta = theta - lr * (math.copysign(1, beta1 * m + (1 - beta1) * g) + decay * theta)
-        m = beta2 * m + (1 - beta2) * g
-        yield theta
-
-
-def lamb(theta, gradients, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-6, decay=0.0):
-    """The path of all elements of a parameter together."""
-    m = v = [0.0] * len(theta)
-    for t, grad in enumerate(gradients, 1):
-        m = [beta1 * a + (1 - beta1) * g for a, g in zip(m, grad, strict=True)]
-        v = [beta2 * a + (1 - beta2) * g * g for a, g in zip(v, grad, strict=True)]
-        u = [
-            a / (1 - beta1**t) / (math.sqrt(b / (1 - beta2**t)) + eps) + decay * x
-            for a, b, x in zip(m, v, theta, strict=True)
-        ]
-        size, length = math.hypot(*theta), math.hypot(*u)
-        ratio = size / length if size and length else 1.0
-        theta = [x - alpha * ratio * y for x, y in zip(theta, u, strict=True)]
-        yield theta
 
 
 def row(name, loop, renamed=(), **arguments):
@@ -234,6 +86,31 @@ OPTIMIZERS = {
         eps=1e-3,
         eta=0.5,
         weight_decay_rate=0.1,
+    ),
+    "AdaMax": row("AdaMax", adamax),
+    "AdaMax(...)": row(
+        "AdaMax",
+        adamax,
+        [("weight_decay_rate", "decay")],
+        alpha=0.1,
+        beta1=0.5,
+        beta2=0.8,
+        eps=1e-3,
+        eta=0.5,
+        weight_decay_rate=0.1,
+    ),
+    "NAdam": row("NAdam", nadam),
+    "NAdam(...)": row(
+        "NAdam",
+        nadam,
+        [("weight_decay_rate", "decay"), ("momentum_decay", "psi")],
+        alpha=0.1,
+        beta1=0.5,
+        beta2=0.8,
+        eps=1e-3,
+        eta=0.5,
+        weight_decay_rate=0.1,
+        momentum_decay=0.5,
     ),
     "Lion": row("Lion", lion),
     "Lion(...)": row(
@@ -344,6 +221,7 @@ SHARES = {  # of the squares of gradients that are kept
     "Adam": ("beta2", adam),
     "AdamW": ("beta2", adam),
     "AdaDelta": ("rho", adadelta),
+    "NAdam": ("beta2", nadam),
     "RMSprop": ("alpha", rmsprop),
 }
 
@@ -436,6 +314,10 @@ def test_signatures():
         "RMSpropGraves": "(lr=0.0001, alpha=0.95, momentum=0.9, eps=0.0001)",
         "SMORMS3": "(lr=0.001, eps=1e-16)",
         "RAdam": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, weight_decay_rate=0.0)",
+        "AdaMax": "(alpha=0.002, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, "
+        "weight_decay_rate=0.0)",
+        "NAdam": "(alpha=0.002, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, "
+        "weight_decay_rate=0.0, momentum_decay=0.004)",
         "Lion": "(lr=0.0001, beta1=0.9, beta2=0.99, weight_decay_rate=0.0)",
         "LBFGS": "(lr=1.0, history_size=10, c1=0.0001, c2=0.9, max_eval=25)",
         "LAMB": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-06, weight_decay_rate=0.0)",

@@ -59,6 +59,31 @@ TORCH = {
         "AdamW",
         {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "weight_decay": 0.2},
     ),
+    "AdaMax": (
+        "AdaMax",
+        {**MOMENTS, "eps": 1e-2},
+        "Adamax",
+        {"lr": 0.1, "betas": (0.5, 0.8), "eps": 1e-2},
+    ),
+    "NAdam": (
+        "NAdam",
+        {**MOMENTS, "eps": 1e-2},
+        "NAdam",
+        {"lr": 0.1, "betas": (0.5, 0.8), "eps": 1e-2},
+    ),
+    "NAdam, decay": (
+        "NAdam",
+        {**MOMENTS, "momentum_decay": 0.5, "weight_decay_rate": 0.1 * 0.2},
+        "NAdam",
+        {
+            "lr": 0.1,
+            "betas": (0.5, 0.8),
+            "eps": TINY,
+            "weight_decay": 0.2,
+            "momentum_decay": 0.5,
+            "decoupled_weight_decay": True,
+        },
+    ),
     "AdaGrad": ("AdaGrad", {"lr": 0.3, "eps": 1e-2}, "Adagrad", {"lr": 0.3, "eps": 1e-2}),
     "LBFGS": ("LBFGS", {"lr": 0.3}, "LBFGS", {"lr": 0.3, **ONE_STEP}),
     "LBFGS, short memory": (
@@ -170,6 +195,7 @@ def torch_cases():
     """Each case under PyTorch."""
     import torch
 
+    torch.set_default_dtype(torch.float64)  # that of numbers in a state
     for name, (ours, arguments, theirs, settings, *hooks) in TORCH.items():
         params = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
         optimizer = getattr(torch.optim, theirs)(params, **settings)

@@ -393,6 +393,34 @@ def _radam(
             pb[i] = moved(pb[i], change, decay, eta)
 
 
+@compiled
+def _adamax(
+    p: Write1, g: Read1, m: Write1, u: Write1, new: Real, keep: Real,
+    rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
+) -> None:  # fmt: skip
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb, ub = p[first:last], g[first:last], m[first:last], u[first:last]
+        for i in range(pb.size):
+            mb[i] += new * (gb[i] - mb[i])
+            ub[i] = larger(keep * ub[i], abs(gb[i]) + eps)
+            pb[i] = moved(pb[i], rate * mb[i] / ub[i], decay, eta)
+
+
+@compiled
+def _nadam(
+    p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real, of_gradient: Real,
+    of_moment: Real, correction: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
+) -> None:  # fmt: skip
+    for first, last in pieces(p, start, stop):
+        pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
+        for i in range(pb.size):
+            mb[i] += new * (gb[i] - mb[i])
+            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            change = of_gradient * gb[i] + of_moment * mb[i]
+            change = change / (np.sqrt(vb[i] / correction) + eps)
+            pb[i] = moved(pb[i], change, decay, eta)
+
+
 def _averages(r: Any) -> tuple[float, float]:
     return 1 - r.beta1, 1 - r.beta2
 
@@ -441,3 +469,10 @@ amsgrad = together(
 adabound = _of_one_rate(together(_adabound, ("m", "v"), _bounded, _kept))
 amsbound = _of_one_rate(together(_amsbound, ("m", "v", "vhat"), _bounded, _kept))
 radam = together(_radam, ("m", "v"), lambda r: [*_averages(r), *r.rate, r.eps, *_decay(r)], _kept)
+adamax = together(_adamax, ("m", "u"), lambda r: [1 - r.beta1, r.beta2, r.rate, r.eps, *_decay(r)])
+nadam = together(
+    _nadam,
+    ("m", "v"),
+    lambda r: [*_averages(r), *r.rates, 1 - r.beta2**r.t, r.eps, *_decay(r)],
+    _kept,
+)
