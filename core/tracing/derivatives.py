@@ -6,11 +6,14 @@ the derivative along a direction.
 
 Within a function whose derivatives are being taken, they record how they come about, so that these
 derivatives go through them; else they give plain values.
+
+Inputs and outputs may be structures: tuples, lists and dicts of arrays, within each other. What
+belongs to one of them has its structure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -23,62 +26,64 @@ from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.ops.operands import beside_traced
 from core.registry.configuration import force_backprop_mode
-
-Result = Variable | tuple[Variable, ...]
+from core.tracing.structure import Leaf, described, rebuilt, separated
 
 _around: ContextVar[tuple[Variable, ...]] = ContextVar("_around", default=())
 """The inputs of the functions that are being called here, whose derivatives are taken."""
 
 
-def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Result, Callable[..., Result]]:
+def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[..., Any]]:
     """What `function` gives, and a function from weights of its outputs to gradients of its inputs.
 
     Args:
-        function: Takes Variables, and returns a Variable or a tuple of them.
-        inputs: Arrays or Variables of real numbers.
+        function: Takes Variables, and returns a Variable or several in a tuple, list or dict.
+        inputs: Arrays or Variables of real numbers, or tuples, lists and dicts of them.
 
     Returns:
-        The outputs, and `pull(*weights)`, which takes an array like each output and gives the
-        product of the weights with the Jacobian: a Variable, or a tuple where there are several
-        inputs.
+        The outputs, and `pull(*weights)`, which takes what is like each output of a tuple or list,
+        else one that is like the output, and gives the product of the weights with the Jacobian:
+        what is like the input, in a tuple where there are several.
 
     >>> import core, numpy as np
     >>> y, pull = core.vjp(lambda x: x**2, np.array([1.0, 2.0]))
     >>> y, pull(np.array([1.0, 10.0]))
     (variable([1., 4.]), variable([ 2., 40.]))
+    >>> core.vjp(lambda p: p["a"] * p["b"], {"a": np.ones(1), "b": np.ones(1) * 2})[1](np.ones(1))
+    {'a': variable([2.]), 'b': variable([1.])}
     """
-    xs = _leaves("vjp", inputs)
-    ys, several = _outputs("vjp", function, xs)
+    xs, inside = _leaves("vjp", inputs)
+    ys, outside = _outputs("vjp", function, xs, inside)
+    several = isinstance(outside, (tuple, list)) and not isinstance(outside, Leaf)
 
-    def pull(*weights: Any) -> Result:
-        given = _alike("vjp", "weights", weights, ys)
+    def pull(*weights: Any) -> Any:
+        given = _alike("vjp", "weights", weights, ys, outside if several else (outside,))
         gradients = _given(_gradients(ys, xs, given, graph=_is_nested()))
-        return tuple(gradients) if len(inputs) > 1 else gradients[0]
+        return _one_or_all(_built(inside, gradients))
 
-    return _one_or_all(_given(ys), several), pull
+    return _built(outside, _given(ys)), pull
 
 
 def jvp(
     function: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Result, Result]:
+) -> tuple[Any, Any]:
     """What `function` gives, and its derivative along a direction: the Jacobian times `tangents`.
 
     Args:
-        function: Takes Variables, and returns a Variable or a tuple of them. Its operations need
-            derivatives of the second order.
-        inputs: A tuple or list of arrays or Variables.
-        tangents: The direction: an array like each input.
+        function: Takes Variables, and returns a Variable or several in a tuple, list or dict. Its
+            operations need derivatives of the second order.
+        inputs: A tuple or list of arrays or Variables, or of tuples, lists and dicts of them.
+        tangents: The direction: what is like each input.
 
     Returns:
-        The outputs, and a Variable like each of them.
+        The outputs, and what is like them.
 
     >>> import core, numpy as np
     >>> core.jvp(lambda x: x**2, [np.array([1.0, 2.0])], [np.array([1.0, 10.0])])
     (variable([1., 4.]), variable([ 2., 40.]))
     """
-    xs = _leaves("jvp", inputs)
-    along = _alike("jvp", "tangents", tangents, xs)
-    ys, several = _outputs("jvp", function, xs)
+    xs, inside = _leaves("jvp", inputs)
+    along = _alike("jvp", "tangents", tangents, xs, inside)
+    ys, outside = _outputs("jvp", function, xs, inside)
     weights = [Variable(y.xp.zeros_like(y.array)) for y in ys]
     pulled = _walked(ys, xs, weights, graph=True)
     reached = [(g, v) for g, v in zip(pulled, along, strict=True) if g is not None]
@@ -90,30 +95,30 @@ def jvp(
         starts = [v for _, v in reached]
         pushed = grad([g for g, _ in reached], weights, starts, enable_double_backprop=_is_nested())
     found = [_or_zeros(t, y) for t, y in zip(pushed, ys, strict=True)]
-    return _one_or_all(_given(ys), several), _one_or_all(_given(found), several)
+    return _built(outside, _given(ys)), _built(outside, _given(found))
 
 
 def jacobian(function: Callable[..., Any], *inputs: Any) -> Any:
-    """The derivatives of all elements of the output by all elements of the inputs.
+    """The derivatives of all elements of the outputs by all elements of the inputs.
 
     Args:
-        function: Takes Variables, and returns one.
-        inputs: Arrays or Variables of real numbers.
+        function: Takes Variables, and returns a Variable or several in a tuple, list or dict.
+        inputs: Arrays or Variables of real numbers, or tuples, lists and dicts of them.
 
     Returns:
-        A Variable of the shape of the output and then that of the input; a tuple of them where
-        there are several inputs. It takes one walk back for each element of the output.
+        A Variable of the shape of the output and then that of the input. For structures: that of
+        the outputs, and in the place of each output that of the inputs, in a tuple where there are
+        several. It takes one walk back for each element of the outputs.
 
     >>> import core, numpy as np
     >>> core.jacobian(lambda x: x[:1] * x, np.array([3.0, 4.0]))
     variable([[6., 0.],
               [4., 3.]])
     """
-    xs = _leaves("jacobian", inputs)
-    ys, several = _outputs("jacobian", function, xs)
-    if several:
-        raise TypeError("jacobian: expected a function that returns one Variable, got a tuple.")
-    return _derivatives(ys[0], xs)
+    xs, inside = _leaves("jacobian", inputs)
+    ys, outside = _outputs("jacobian", function, xs, inside)
+    rows = [_one_or_all(_built(inside, _derivatives(y, xs))) for y in ys]
+    return _built(outside, rows)
 
 
 def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
@@ -122,11 +127,12 @@ def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
     Args:
         function: Takes Variables, and returns one, of one element. Its operations need derivatives
             of the second order.
-        inputs: Arrays or Variables of real numbers.
+        inputs: Arrays or Variables of real numbers, or tuples, lists and dicts of them.
 
     Returns:
-        For one input, a Variable of its shape twice. For several, a tuple of tuples of Variables:
-        the first index, and the first part of the shape, are those of the gradient.
+        For one input, a Variable of its shape twice. For several, and for structures, a structure
+        of structures of Variables: the first one, and the first part of the shape, are those of the
+        gradient.
 
     >>> import core, numpy as np
     >>> import core.functions as F
@@ -134,49 +140,50 @@ def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
     variable([[ 6.,  0.],
               [ 0., 12.]])
     """
-    xs = _leaves("hessian", inputs)
-    rows = [_derivatives(g, xs) for g in _first_gradients("hessian", function, xs)]
-    return tuple(rows) if len(xs) > 1 else rows[0]
+    xs, inside = _leaves("hessian", inputs)
+    first = _first_gradients("hessian", function, xs, inside)
+    rows = [_one_or_all(_built(inside, _derivatives(g, xs))) for g in first]
+    return _one_or_all(_built(inside, rows))
 
 
 def hvp(
     function: Callable[..., Any], inputs: Sequence[Any], vectors: Sequence[Any]
-) -> tuple[Result, Result]:
+) -> tuple[Any, Any]:
     """The gradient of an output of one element, and its second derivatives times `vectors`.
 
     Args:
         function: Takes Variables, and returns one, of one element. Its operations need derivatives
             of the second order.
-        inputs: A tuple or list of arrays or Variables.
-        vectors: An array like each input.
+        inputs: A tuple or list of arrays or Variables, or of tuples, lists and dicts of them.
+        vectors: What is like each input.
 
     Returns:
-        The gradient, and the product of the Hessian with the vectors: for each a Variable, or a
-        tuple where there are several inputs. It takes two walks back.
+        The gradient, and the product of the Hessian with the vectors: for each what is like the
+        input, in a tuple where there are several. It takes two walks back.
 
     >>> import core, numpy as np
     >>> import core.functions as F
     >>> core.hvp(lambda x: F.sum(x**3), [np.array([1.0, 2.0])], [np.array([1.0, 1.0])])
     (variable([ 3., 12.]), variable([ 6., 12.]))
     """
-    xs = _leaves("hvp", inputs)
-    along = _alike("hvp", "vectors", vectors, xs)
-    first = _first_gradients("hvp", function, xs)
+    xs, inside = _leaves("hvp", inputs)
+    along = _alike("hvp", "vectors", vectors, xs, inside)
+    first = _first_gradients("hvp", function, xs, inside)
     reached = [(g, v) for g, v in zip(first, along, strict=True) if g.requires_grad]
     found: list[Variable | None] = [None] * len(xs)
     if reached:
         starts = [v for _, v in reached]
         found = grad([g for g, _ in reached], xs, starts, enable_double_backprop=_is_nested())
-    several = len(xs) > 1
     products = [_or_zeros(p, x) for p, x in zip(found, xs, strict=True)]
-    return _one_or_all(_given(first), several), _one_or_all(_given(products), several)
+    gradient, product = (_built(inside, _given(each)) for each in (first, products))
+    return _one_or_all(gradient), _one_or_all(product)
 
 
 # ---------------------------------------------------------------------- shared
 
 
-def _derivatives(y: Variable, xs: list[Variable]) -> Any:
-    """The derivatives of all elements of `y`, as `jacobian` gives them."""
+def _derivatives(y: Variable, xs: list[Variable]) -> list[Variable]:
+    """The derivatives of all elements of `y` by those of each input."""
     xp, rows = y.xp, []
     for i in range(y.size):
         one = xp.reshape(xp.astype(xp.arange(y.size) == i, y.dtype), y.shape)
@@ -191,13 +198,16 @@ def _derivatives(y: Variable, xs: list[Variable]) -> Any:
         arrays = [g.array for g in columns]
         stacked = xp.stack(arrays) if rows else xp.zeros(shape, dtype=x.dtype)
         made.append(wrap(xp.reshape(stacked, shape)))
-    return _one_or_all(made, len(xs) > 1)
+    return made
 
 
-def _first_gradients(who: str, function: Callable[..., Any], xs: list[Variable]) -> list[Variable]:
-    (y, *_), several = _outputs(who, function, xs)
-    if several or y.size != 1:
-        what = "a tuple" if several else f"the shape {y.shape}"
+def _first_gradients(
+    who: str, function: Callable[..., Any], xs: list[Variable], inside: Any
+) -> list[Variable]:
+    ys, outside = _outputs(who, function, xs, inside)
+    y = ys[0] if isinstance(outside, Leaf) else None
+    if y is None or y.size != 1:
+        what = described(outside) if y is None else f"the shape {y.shape}"
         raise TypeError(f"{who}: expected a function that returns one element, got {what}.")
     found = _gradients([y], xs, [wrap(y.xp.ones_like(y.array))], graph=True)
     for g in found:
@@ -206,24 +216,26 @@ def _first_gradients(who: str, function: Callable[..., Any], xs: list[Variable])
     return found
 
 
-def _leaves(who: str, inputs: Sequence[Any]) -> list[Variable]:
+def _leaves(who: str, inputs: Sequence[Any]) -> tuple[list[Variable], Any]:
     """New Variables of the arrays, so that nothing of the caller's graph is walked over.
 
-    Those that depend on what derivatives are being taken by stay connected with it.
+    Those that depend on what derivatives are being taken by stay connected with it. And the
+    structure that they are in.
     """
     if not isinstance(inputs, (tuple, list)):
         raise TypeError(f"{who}: expected a tuple or list of inputs, got {type(inputs).__name__}.")
-    if not inputs:
+    found, form = separated(tuple(inputs))
+    if not found:
         raise TypeError(f"{who}: expected at least one input.")
     lift = getattr(current().array_type, "_lift_beside", None)  # in a trace derivatives are traced
     around = what_is_around()
     made = [
         x[...] if depends_on(around, x) else Variable(as_variable(x).array)
-        for x in (inputs if lift is None else lift(inputs))
+        for x in (found if lift is None else lift(tuple(found)))
     ]
-    for i, x in enumerate(made):
-        _refuse_whole(who, f"input {i}", x)
-    return made
+    for name, x in zip(_names("input ", form), made, strict=True):
+        _refuse_whole(who, name, x)
+    return made, form
 
 
 def _is_nested() -> bool:
@@ -252,34 +264,74 @@ def _refuse_whole(who: str, what: str, x: Variable) -> None:
 
 
 def _outputs(
-    who: str, function: Callable[..., Any], xs: list[Variable]
-) -> tuple[list[Variable], bool]:
-    """The outputs, and whether they came as a tuple."""
+    who: str, function: Callable[..., Any], xs: list[Variable], inside: Any
+) -> tuple[list[Variable], Any]:
+    """The outputs, and the structure that they are in."""
     before = _around.set((*_around.get(), *xs))
     try:
         with force_backprop_mode():
-            result = function(*xs)
+            result = function(*_built(inside, xs))
     finally:
         _around.reset(before)
-    several = isinstance(result, (tuple, list))
-    outputs = list(result) if several else [result]
-    for i, y in enumerate(outputs):
+    outputs, form = separated(result)
+    for name, y in zip(_names("output ", form), outputs, strict=True):
         if not isinstance(y, Variable):
             raise TypeError(
                 f"{who}: expected a function that returns Variables, got {type(y).__name__}."
             )
-        _refuse_whole(who, f"output {i}", y)
-    return outputs, several
+        _refuse_whole(who, name, y)
+    return outputs, form
 
 
-def _alike(who: str, what: str, given: Sequence[Any], like: list[Variable]) -> list[Variable]:
-    if not isinstance(given, (tuple, list)) or len(given) != len(like):
+def _alike(
+    who: str, what: str, given: Sequence[Any], like: list[Variable], form: Any
+) -> list[Variable]:
+    """What is given for each of some Variables, which are in this structure, in their order."""
+    if not isinstance(given, (tuple, list)) or len(given) != len(form):
         count = len(given) if isinstance(given, (tuple, list)) else type(given).__name__
-        raise TypeError(f"{who}: expected {len(like)} {what}, got {count}.")
-    _, *given = beside_traced((like[0], *given))
-    for i, (v, x) in enumerate(zip(given, like, strict=True)):
-        check_grad(x._spec, f"{who}, {what} {i}", as_array(v))
-    return [v if depends_on(what_is_around(), v) else wrap(as_array(v)) for v in given]
+        raise TypeError(f"{who}: expected {len(form)} {what}, got {count}.")
+    found = list(_places(form, given))
+    if any([each is _OTHER for each in found]):
+        raise TypeError(
+            f"{who}: expected {what} of the structure {described(form)}, got "
+            f"{described(separated(given)[1])}."
+        )
+    if like:
+        _, *found = beside_traced((like[0], *found))
+    for name, v, x in zip(_names("", form), found, like, strict=True):
+        check_grad(x._spec, f"{who}, {what} {name}", as_array(v))
+    return [v if depends_on(what_is_around(), v) else wrap(as_array(v)) for v in found]
+
+
+_OTHER = object()
+"""What stands where a structure is another one."""
+
+
+def _places(form: Any, given: Any) -> Iterator[Any]:
+    """What stands in a structure in the place of each leaf of another one."""
+    if isinstance(form, Leaf):
+        yield _OTHER if isinstance(given, (tuple, list, dict)) else given
+    elif isinstance(form, dict):
+        fits = isinstance(given, dict) and given.keys() == form.keys()
+        for key, part in form.items() if fits else ():
+            yield from _places(part, given[key])
+        if not fits:
+            yield _OTHER
+    elif isinstance(given, (tuple, list)) and len(given) == len(form):
+        for part, each in zip(form, given, strict=True):
+            yield from _places(part, each)
+    else:
+        yield _OTHER
+
+
+def _names(name: str, form: Any) -> Iterator[str]:
+    """What the leaves of a structure are called: "input 0['W']"."""
+    if isinstance(form, Leaf):
+        yield f"{name}0" if name.endswith(" ") else name
+        return
+    for key, part in form.items() if isinstance(form, dict) else enumerate(form):
+        inner = f"{name}[{key!r}]" if name and not name.endswith(" ") else f"{name}{key!r}"
+        yield from _names(inner, part)
 
 
 def _gradients(
@@ -323,5 +375,11 @@ def _given(variables: Sequence[Variable]) -> list[Variable]:
     return list(variables)
 
 
-def _one_or_all(variables: Sequence[Variable], several: bool) -> Any:
-    return tuple(variables) if several else variables[0]
+def _built(form: Any, values: list[Any]) -> Any:
+    """A structure with these values in the places of its leaves."""
+    return rebuilt(form, lambda leaf: values[leaf.number])
+
+
+def _one_or_all(parts: tuple[Any, ...]) -> Any:
+    """What belongs to the inputs of a function: what is for the only one by itself."""
+    return parts if len(parts) > 1 else parts[0]

@@ -42,6 +42,26 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
     return arrays, form(tree)
 
 
+def separated(tree: Any) -> tuple[list[Any], Any]:
+    """All that stands in a structure, whatever it is, and the structure with a `Leaf` for each.
+
+    >>> separated({"x": 5, "rest": (None,)})[0]
+    [5, None]
+    """
+    found: list[Any] = []
+
+    def form(part: Any) -> Any:
+        if isinstance(part, tuple):
+            parts = [form(each) for each in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        if isinstance(part, (list, dict)):
+            return filled(part, list(map(form, _values(part))))
+        found.append(part)
+        return Leaf(len(found) - 1, "array")
+
+    return found, form(tree)
+
+
 def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:
     """The structure with `put(leaf)` for each leaf."""
     if isinstance(form, Leaf):

@@ -102,6 +102,49 @@ def test_second_derivatives(shape, seed):
         )
 
 
+def test_structures_have_what_their_arrays_have():
+    random = np.random.default_rng(0)
+    a, b, c, *along = drawn(random, *[(2,), (), (3,)] * 2)
+    tree, v = ({"b": b, "a": a}, [c]), ({"a": along[0], "b": along[1]}, (along[2],))
+
+    def of_tree(p, rest):
+        y, z = of_flat(p["a"], p["b"], rest[0])
+        return {"y": y, "z": [z]}
+
+    def of_flat(a, b, c):
+        return F.tanh(a) * F.sum(c) * b, F.sum(F.sin(a)) * c**2
+
+    def total(*inputs):
+        parts = of_flat(*inputs) if len(inputs) == 3 else of_tree(*inputs).values()
+        return sum(F.sum(x[0] if isinstance(x, list) else x) ** 2 for x in parts)
+
+    def by_inputs(x):
+        (p, rest) = x
+        assert list(p) == ["b", "a"] and type(rest) is list  # the inputs' own
+        return p["a"].array, p["b"].array, rest[0].array
+
+    def same(found, expected):
+        for one, other in zip(found, expected, strict=True):
+            assert np.array_equal(core.as_array(one), other.array)
+
+    ys, pull = core.vjp(of_flat, a, b, c)
+    found, pull_tree = core.vjp(of_tree, *tree)
+    same((found["y"], found["z"][0]), ys)
+    same(by_inputs(pull_tree({"z": [c], "y": a})), pull(a, c))
+    pushed = core.jvp(of_tree, tree, v)[1]
+    same((pushed["y"], pushed["z"][0]), core.jvp(of_flat, (a, b, c), along)[1])
+    rows = core.jacobian(of_tree, *tree)
+    same(by_inputs(rows["z"][0]), core.jacobian(lambda *x: of_flat(*x)[1], a, b, c))
+    for row, expected in zip(
+        [core.hessian(total, *tree)[0]["a"], core.hessian(total, *tree)[1][0]],
+        core.hessian(total, a, b, c)[::2],
+        strict=True,
+    ):
+        same(by_inputs(row), expected)
+    for one, other in zip(core.hvp(total, tree, v), core.hvp(total, (a, b, c), along), strict=True):
+        same(by_inputs(one), other)
+
+
 def test_what_does_not_depend_has_zeros():
     x, y = np.ones(2), np.ones(3)
     (_, other), (t, u) = core.jvp(lambda x, y: (x * 2, core.Variable(np.ones(1))), [x, y], [x, y])
@@ -191,7 +234,16 @@ X = np.ones(2)
 REFUSED = {
     "whole inputs": (lambda: core.jvp(F.exp, [np.arange(2)], [X]), "jvp: expected input 0 of real"),
     "whole outputs": (lambda: core.vjp(lambda x: x > 0, X), "vjp: expected output 0 of real"),
-    "several": (lambda: core.jacobian(lambda x: (x, x), X), "jacobian: .* one Variable, got a tup"),
+    "several": (lambda: core.hessian(lambda x: (x, x), X), r"one element, got \(array, array\)"),
+    "structure": (
+        lambda: core.jvp(lambda x: x["a"], [{"a": X}], [{"b": X}]),
+        r"jvp: expected tangents of the structure \(\{'a': array\}\), got \[\{'b': array\}\]",
+    ),
+    "within": (lambda: core.hvp(F.sum, [[X, None]], [[X, X]]), r"input 0\[1\] to be an array"),
+    "shape within": (
+        lambda: core.vjp(lambda x: {"y": x}, X)[1]({"y": np.ones(3)}),
+        r"vjp, weights 0\['y'\]: expected shape \(2,",
+    ),
     "no scalar": (lambda: core.hessian(lambda x: x, X), r"hessian: .* one element, got the shape"),
     "no list": (lambda: core.hvp(F.sum, X, [X]), "hvp: expected a tuple or list of inputs, got nd"),
     "too few": (lambda: core.jvp(F.exp, [X], []), "jvp: expected 1 tangents, got 0"),
