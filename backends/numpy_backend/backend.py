@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, suppress
+from functools import lru_cache
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -68,7 +69,7 @@ class NumpyBackend(Backend):
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""
-        return str(np.dtype(dtype).name)
+        return _plain_name(np.dtype(dtype))
 
     def kind(self, dtype: Any) -> str:
         """NumPy's own letter: b, i, u, f, c, V, O, ..."""
@@ -186,6 +187,11 @@ class NumpyBackend(Backend):
             return False
         dtype = numbers.dtype
         return bool(numbers.view(f"{dtype.byteorder}u{dtype.itemsize}").max() >= size)
+
+
+@lru_cache(maxsize=256)  # NumPy puts it together anew each time, in 2 us
+def _plain_name(dtype: np.dtype[Any]) -> str:
+    return str(dtype.name)
 
 
 def _bfloat16() -> np.dtype[Any]:

@@ -203,11 +203,14 @@ class GradientMethod(DeclaredByRule, Accumulating):
             )
         self._backward(self._target(), lossfun(*args, **kwds))
 
-    def _make(self, steps: list[Step]) -> None:
-        """Make the steps together: all have begun before the first changes its parameter."""
+    def _make(self, steps: list[Step], prepared: PreparedStep | None = None) -> None:
+        """Make the steps together: all have begun before the first changes its parameter.
+
+        Those that are `prepared` have nothing to begin with.
+        """
         self._under_way = steps
         try:
-            for step in steps:
+            for step in steps if prepared is None else ():
                 step.begin(self._loss_scale)
             self.call_hooks("pre")
             self.before_step(steps)
@@ -217,7 +220,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
             raise
         else:
             self.t += 1
-            together.make(steps)
+            if prepared is None or not prepared.moved(self):
+                together.make(steps)
         finally:
             self._under_way = ()
 

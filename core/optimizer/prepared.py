@@ -5,6 +5,9 @@ which rules are alike. What the last one found is kept here, and looked at befor
 something is not as it was, that one finds out anew. Numbers such as rates are read each time. So
 all steps have the same bits, and those of small networks take half of the time.
 
+Hooks of the optimizer are called in between. Where those before the step change more than
+gradients, as by freezing a rule, the rest of it is made as if nothing had been prepared.
+
 A kernel for all parameters may have an attribute `prepared`: of `(params, states)` it gives
 `call(rule, grads)`, which does what the kernel does for parameters of these shapes and dtypes, or
 None.
@@ -18,6 +21,7 @@ from typing import Any, NamedTuple, Self
 
 from core.arrays.backend import Backend, host
 from core.graph.variable import Variable
+from core.optimizer.step import Step
 from core.optimizer.update_rule import UpdateRule
 
 _OF_RULES = ("_run", "_count", "_prepare", "_work_on", "_run_step", "update", "check")
@@ -85,10 +89,10 @@ class PreparedStep:
     def of(cls, optimizer: Any, methods: Mapping[str, Any]) -> Self | None:
         """The next step of an optimizer that has made one; None where there is more to be done.
 
-        That is so with hooks, a loss scale, 16-bit parameters, and where rules, or the optimizer
-        itself, have other methods than those whose place a prepared step takes.
+        That is so with hooks of rules, a loss scale, 16-bit parameters, and where rules, or the
+        optimizer itself, have other methods than those whose place a prepared step takes.
         """
-        if optimizer._hooks or optimizer._loss_scale is not None:
+        if optimizer._loss_scale is not None:
             return None
         kind, its_own = type(optimizer), optimizer.__dict__
         if any([name in its_own or getattr(kind, name) is not methods[name] for name in methods]):
@@ -134,7 +138,23 @@ class PreparedStep:
         """Make the step, if all is as it was, and say whether that was so."""
         if not self._holds(optimizer):
             return False
-        optimizer.t += 1
+        if optimizer._hooks:
+            steps = [Step(m.parameter, m.rule, m.source._grad) for m in self._members]
+            optimizer._make(steps, self)
+            optimizer.call_hooks("post")
+        else:
+            optimizer.t += 1
+            self._move()
+        return True
+
+    def moved(self, optimizer: Any) -> bool:
+        """Make the steps after the hooks, unless these have changed more than gradients."""
+        holds = self._holds(optimizer)
+        if holds:
+            self._move()
+        return holds
+
+    def _move(self) -> None:
         for rule, parameter, run in self._alone:
             rule._count()
             run(parameter)
@@ -146,12 +166,10 @@ class PreparedStep:
                 rules[i]._run_step(parameters[i])
             for parameter in parameters:
                 parameter.version += 1
-        return True
 
     def _holds(self, optimizer: Any) -> bool:
         if (
             type(optimizer) is not self._kind
-            or optimizer._hooks
             or optimizer._loss_scale is not None
             or len(optimizer.__dict__) != self._attributes
         ):

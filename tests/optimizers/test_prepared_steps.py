@@ -73,7 +73,41 @@ def save_and_load(o):
     o.serialize(core.serializers.NpzDeserializer(made))
 
 
+def meddling(what):
+    """Have a hook of this name do something else in each step."""
+
+    def add(o):
+        if what not in o._hooks:
+            o.add_hook(lambda opt: MEDDLES[what](opt.target[0].W, opt), name=what)
+
+    return add
+
+
+def freeze_in_turn(p, o):
+    p.update_rule.enabled = not p.update_rule.enabled
+
+
+def other_gradient(p, o):
+    p.grad = np.sign(p.grad)
+
+
+def no_gradient(p, o):
+    p.grad = None
+
+
+def other_values(p, o):
+    p.array = p.array + 1
+
+
+def other_rate(p, o):
+    rescale(o)
+
+
+MEDDLES = {
+    f.__name__: f for f in (freeze_in_turn, other_gradient, no_gradient, other_values, other_rate)
+}
 CHANGES = {
+    **{name: meddling(name) for name in MEDDLES},
     "nothing": lambda o: None,
     "rate": rescale,
     "rate of a group": lambda o: o.group("*/b", **{next(iter(o.hyperparam.get_dict())): 0.003}),
@@ -215,9 +249,26 @@ def test_who_can_be_prepared(name):
     prepared = updated(optimizer)
     assert prepared.made(optimizer) and optimizer.t == 2
     optimizer.add_hook(hooks.WeightDecay(0.1))
-    assert not prepared.made(optimizer) and optimizer.t == 2
-    optimizer.update()
-    assert optimizer._prepared is None
+    assert prepared.made(optimizer) and optimizer.t == 3
+    optimizer.target.W.update_rule.add_hook(hooks.WeightDecay(0.1))
+    assert not prepared.made(optimizer) and optimizer.t == 3
+    assert updated(optimizer) is None
+
+
+def test_a_hook_that_fails_leaves_everything_as_it_was():
+    def fail(optimizer):
+        optimizer.target.W.grad = np.zeros_like(optimizer.target.W.array)
+        raise ArithmeticError
+
+    optimizer = optimizers.Adam().setup(L.Linear(6, 4))
+    prepared = updated(optimizer)
+    optimizer.add_hook(fail)
+    before = [(p.array.copy(), p.grad.copy(), p.version) for p in optimizer.target.params()]
+    with pytest.raises(ArithmeticError):
+        prepared.made(optimizer)
+    assert (optimizer.t, optimizer.target.W.update_rule.t) == (1, 1)
+    for p, (array, grad, version) in zip(optimizer.target.params(), before, strict=True):
+        assert (p.array == array).all() and (p.grad == grad).all() and p.version == version
 
 
 @pytest.mark.parametrize(
