@@ -15,14 +15,19 @@ from plugins.distributions.exponential import Exponential as Exponential
 from plugins.distributions.gamma import Gamma as Gamma
 from plugins.distributions.geometric import Geometric as Geometric
 from plugins.distributions.gumbel import Gumbel as Gumbel
+from plugins.distributions.half_cauchy import HalfCauchy as HalfCauchy
+from plugins.distributions.half_normal import HalfNormal as HalfNormal
 from plugins.distributions.independent import Independent as Independent
 from plugins.distributions.laplace import Laplace as Laplace
 from plugins.distributions.log_normal import LogNormal as LogNormal
+from plugins.distributions.logistic import Logistic as Logistic
 from plugins.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
 from plugins.distributions.normal import Normal as Normal
 from plugins.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical
 from plugins.distributions.pareto import Pareto as Pareto
 from plugins.distributions.poisson import Poisson as Poisson
+from plugins.distributions.student_t import StudentT as StudentT
 from plugins.distributions.uniform import Uniform as Uniform
+from plugins.distributions.weibull import Weibull as Weibull
 
 def of(distribution: str) -> Offer: ...

@@ -601,8 +601,8 @@ def rrelu(
 def sigmoid(x: Array) -> Variable:
     """Compute the logistic function of each element: 1 / (1 + exp(-x)).
 
-    With s the result, the derivative is s (1 - s). Written with tanh it can neither overflow nor
-    branch.
+    With s the result, the derivative is s (1 - s). Computed as exp(min(x, 0)) / (1 + exp(-|x|)) it
+    cannot overflow, and far below 0 it is as precise as elsewhere: its logarithm is about x there.
 
     Args:
         x: Floating, of any shape.

@@ -7,7 +7,7 @@ from math import log, pi
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where
+from plugins.distributions.distribution import Distribution, log1p_square, where
 
 
 class Cauchy(Distribution):
@@ -29,11 +29,7 @@ class Cauchy(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         z = (self._point(x) - self.loc) / self.scale
-        far = abs(z.array) > 1  # where z² may be beyond the dtype, z^-2 is not
-        distant = where(far, z, 1.0)
-        near = where(far, 1 / distant, z)
-        size = 2 * F.log(F.absolute(distant))
-        return -F.log1p(near * near) - size - F.log(self.scale) - log(pi)
+        return -log1p_square(z) - F.log(self.scale) - log(pi)
 
     def cdf(self, x: Array) -> Variable:
         return F.arctan2(self.scale, self.loc - self._point(x)) / pi

@@ -300,6 +300,14 @@ def log_beta(a: Variable, b: Variable) -> Variable:
     return F.lgamma(a) + F.lgamma(b) - F.lgamma(a + b)
 
 
+def log1p_square(z: Variable) -> Variable:
+    """Log (1 + z²), also where the square is beyond the dtype."""
+    far = abs(z.array) > 1
+    distant = where(far, z, 1.0)
+    near = where(far, 1 / distant, z)
+    return F.log1p(near * near) + 2 * F.log(F.absolute(distant))
+
+
 def summed(x: Variable, axes: int) -> Variable:
     """The sum over the last axes."""
     return F.sum(x, axis=tuple(range(-axes, 0))) if axes else x

@@ -24,6 +24,7 @@ from plugins.distributions.exponential import Exponential
 from plugins.distributions.gamma import Gamma
 from plugins.distributions.geometric import Geometric
 from plugins.distributions.gumbel import EULER, Gumbel
+from plugins.distributions.half_normal import HalfNormal
 from plugins.distributions.independent import Independent
 from plugins.distributions.laplace import Laplace
 from plugins.distributions.log_normal import LogNormal
@@ -33,6 +34,7 @@ from plugins.distributions.one_hot_categorical import OneHotCategorical
 from plugins.distributions.pareto import Pareto
 from plugins.distributions.poisson import Poisson
 from plugins.distributions.uniform import Uniform
+from plugins.distributions.weibull import Weibull
 
 Formula: TypeAlias = Callable[[Any, Any], Variable]
 
@@ -175,6 +177,11 @@ def _gumbel(p: Gumbel, q: Gumbel) -> Variable:
     return known + apart + F.exp(-apart + F.lgamma(ratio + 1))
 
 
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Variable:
+    return _normals(0 * p.scale, p.scale, 0 * q.scale, q.scale)
+
+
 @register_kl(Independent, Independent)
 def _independent(p: Independent, q: Independent) -> Variable:
     n = p.reinterpreted_batch_ndims
@@ -238,3 +245,11 @@ def _poissons(lam: Variable, other: Variable) -> Variable:
 def _uniform(p: Uniform, q: Uniform) -> Variable:
     inside = (p.low.array >= q.low.array) & (p.high.array <= q.high.array)
     return where(inside, F.log(q.scale) - F.log(p.scale), float("inf"))
+
+
+@register_kl(Weibull, Weibull)
+def _weibull(p: Weibull, q: Weibull) -> Variable:
+    """Of z = (x / p.scale)^p.k, which is exponential: E[log z] = -EULER, E[z^r] = Γ(r + 1)."""
+    ratio, apart = q.k / p.k, F.log(p.scale) - F.log(q.scale)
+    power = F.exp(q.k * apart + F.lgamma(ratio + 1))
+    return power - F.log(ratio) - q.k * apart + EULER * (ratio - 1) - 1

@@ -8,7 +8,6 @@ along with them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import inf, nan, pi
 from typing import Any, TypeAlias
 
@@ -176,11 +175,11 @@ def beta_tails(xp: Any, a: Any, b: Any, x: Any, y: Any) -> Pair:
     return low.value, high.value
 
 
-def beta_slope(xp: Any, a: Any, b: Any, x: Any, in_b: bool) -> AnyArray:
-    """The derivative of I(x; a, b) in `a`, or in `b`."""
+def beta_slope(xp: Any, a: Any, b: Any, x: Any, y: Any, in_b: bool = False) -> AnyArray:
+    """The derivative of I(x; a, b) in `a`, or in `b`; y is 1 - x."""
     slopes = xp.ones_like(x), xp.zeros_like(x)
     first, second = Sloped(a, slopes[in_b]), Sloped(b, slopes[not in_b])
-    return _beta_tails(xp, first, second, x, 1.0 - x)[0].slopes[0]
+    return _beta_tails(xp, first, second, x, y)[0].slopes[0]
 
 
 def _beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, Sloped]:
@@ -334,7 +333,11 @@ def betaincc(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
 
 def betainc_slope(xp: Any, a: Any, b: Any, x: Any, in_b: bool = False) -> AnyArray:
     """The derivative of I(x; a, b) in `a`, or in `b`."""
-    return _over_beta(xp, partial(beta_slope, in_b=in_b), a, b, x, 0.0, 0.0)
+
+    def slope(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+        return beta_slope(xp, a, b, x, 1.0 - x, in_b)
+
+    return _over_beta(xp, slope, a, b, x, 0.0, 0.0)
 
 
 def betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
@@ -344,21 +347,30 @@ def betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
 
 
 def _betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
-    """By log(x / (1 - x)): a log x - log(a B(a, b)) is about log p where x is small."""
+    u = beta_log_odds(xp, a, b, p)
+    return xp.where(u <= -FAR, xp.exp(u), _halves(xp, u)[0])
+
+
+def _halves(xp: Any, u: Any) -> Pair:
+    """The x with log(x / (1 - x)) = u, and 1 - x."""
+    less = xp.exp(-xp.clip(xp.abs(u), 0.0, FAR))
+    less, more = less / (1.0 + less), 1.0 / (1.0 + less)
+    return xp.where(u < 0, less, more), xp.where(u < 0, more, less)
+
+
+def beta_log_odds(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
+    """Log(x / (1 - x)) of the x with I(x; a, b) = p, for positive a and b, and p in (0, 1).
+
+    Where x is small, a log x - log(a B(a, b)) is about log p.
+    """
     log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
     small = (xp.log(p) + xp.log(a) + log_beta) / a
     large = -(xp.log1p(-p) + xp.log(b) + log_beta) / b
     middle = xp.log(a) - xp.log(b)
 
-    def halves(u: Any) -> Pair:
-        less = xp.exp(-xp.clip(xp.abs(u), 0.0, FAR))
-        less, more = less / (1.0 + less), 1.0 / (1.0 + less)
-        return xp.where(u < 0, less, more), xp.where(u < 0, more, less)
-
     def tails(u: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
-        x, y = halves(u)
+        x, y = _halves(xp, u)
         return (*beta_tails(xp, a, b, x, y), xp.exp(log_beta_density(xp, a, b, x, y)))
 
     start = xp.where(small < middle, small, xp.where(large > middle, large, middle))
-    u = inverse(xp, tails, p, start)
-    return xp.where(u <= -FAR, xp.exp(u), halves(u)[0])
+    return inverse(xp, tails, p, start)

@@ -20,6 +20,7 @@ from plugins.distributions.incomplete import (
     Gammaincc,
     Gammaincinv,
 )
+from plugins.distributions.student_tails import StudentPoint, StudentTail
 
 LOC, SCALE = real(-2, 2), real(0.5, 2)
 PLACED = {"loc": LOC, "scale": SCALE}
@@ -100,7 +101,14 @@ PROOFS = {
     ),
     D.Geometric: (S.geom, {"p": real(0.1, 0.9)}, {"discrete": True}),
     D.Gumbel: (S.gumbel_r, PLACED, {"reparametrized": True}),
+    D.HalfCauchy: (
+        lambda scale: S.halfcauchy(0, scale),
+        {"scale": SCALE},
+        {"reparametrized": True},
+    ),
+    D.HalfNormal: (lambda scale: S.halfnorm(0, scale), {"scale": SCALE}, {"reparametrized": True}),
     D.Laplace: (S.laplace, PLACED, {"reparametrized": True}),
+    D.Logistic: (S.logistic, PLACED, {"reparametrized": True}),
     D.LogNormal: (
         lambda mu, sigma: S.lognorm(sigma, 0, np.exp(mu)),
         {"mu": LOC, "sigma": SCALE},
@@ -119,7 +127,13 @@ PROOFS = {
         {"reparametrized": True},
     ),
     D.Poisson: (lambda lam: S.poisson(lam), {"lam": real(0.5, 40)}, {"discrete": True}),
+    D.StudentT: (S.t, {"df": real(2.5, 9), **PLACED}, {"reparametrized": True}),
     D.Uniform: (S.uniform, PLACED, {"reparametrized": True}),
+    D.Weibull: (
+        lambda scale, k: S.weibull_min(k, 0, scale),
+        {"scale": SCALE, "k": real(0.5, 5)},
+        {"reparametrized": True},
+    ),
 }
 
 
@@ -184,7 +198,8 @@ def _made(distribution, seed):
     }
 
 
-DIVERGENCES = sorted(set(PROOFS) - {D.Cauchy, D.OneHotCategorical}, key=lambda d: d.__name__)
+NO_FORMULA = {D.Cauchy, D.HalfCauchy, D.Logistic, D.OneHotCategorical, D.StudentT}
+DIVERGENCES = sorted(set(PROOFS) - NO_FORMULA, key=lambda d: d.__name__)
 
 
 @pytest.mark.parametrize("distribution", DIVERGENCES, ids=lambda d: d.__name__)
@@ -288,11 +303,32 @@ def test_cumulative_functions_of_beta_distributions_against_scipys():
         (Betainc, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.1, 0.8, 0.5]]),
         (Betaincc, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.1, 0.8, 0.5]]),
         (Betaincinv, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.3, 0.9, 0.6]]),
+        (StudentTail, [[0.6, 2.5, 90.0], [0.0, 2.0, -0.5]]),
+        (StudentPoint, [[0.6, 2.5, 90.0], [0.3, 0.9, 0.6]]),
     ],
 )
 def test_derivatives_of_incomplete_functions(op, points):
     inputs = tuple([np.array(x) for x in points])
     check_backward(op.call, inputs, np.ones(3), eps=1e-4, atol=1e-6, rtol=1e-6)
+
+
+def test_students_distributions_of_few_and_many_degrees_against_scipys():
+    rng = np.random.default_rng(2)
+    df, x, p = logs(rng, -1.5, 9), rng.normal(size=300) * logs(rng, -3, 1), rng.uniform(0, 1, 300)
+    d = D.StudentT(df)
+    np.testing.assert_allclose(d.cdf(x).array, special.stdtr(df, x), rtol=2e-8, atol=1e-300)
+    expected = special.stdtrit(df, p)
+    np.testing.assert_allclose(d.icdf(p).array, expected, rtol=2e-8)
+    np.testing.assert_allclose(d.log_prob(x).array, S.t.logpdf(x, df), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(d.entropy.array, S.t.entropy(df), rtol=1e-8)
+    single = D.StudentT(df.astype("f"))
+    found = single.log_prob(x.astype("f")).array
+    np.testing.assert_allclose(found, d.log_prob(x).array, rtol=1e-5, atol=1e-5)
+    many = core.Variable(np.array([2e6, 2e6, 1e12]))
+    F.sum(D.StudentT(many).cdf(np.array([1.0, -2.0, 3.0]))).backward()
+    t = np.array([1.0, -2.0, 3.0])
+    slope = S.norm.pdf(t) * (t + t**3) / (4 * many.array**2)
+    np.testing.assert_allclose(many.grad, slope, rtol=1e-12)
 
 
 def test_derivatives_where_points_are_tiny():

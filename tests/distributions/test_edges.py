@@ -43,7 +43,10 @@ CASES = [
     ),
     (D.Geometric, S.geom, [(0.3,), (1,)], [-1, 0, 0.5, 1, 1.5, 2, 4]),
     (D.Gumbel, S.gumbel_r, [(0, 1), (1, 2)], [-4, -1, 0, 3, 30]),
+    (D.HalfCauchy, lambda scale: S.halfcauchy(scale=scale), [(2,)], [-1, 0, 1e-5, 0.5, 1e5]),
+    (D.HalfNormal, lambda scale: S.halfnorm(scale=scale), [(1,), (3,)], [-1, 0, 1e-5, 0.5, 12]),
     (D.Laplace, S.laplace, [(0, 1), (1, 2)], [-100, -1, 0, 1, 30]),
+    (D.Logistic, S.logistic, [(0, 1), (1, 2)], [-100, -1, 0, 1, 60]),
     (
         D.LogNormal,
         lambda mu, sigma: S.lognorm(sigma, scale=np.exp(mu)),
@@ -58,6 +61,13 @@ CASES = [
         [-1, 0, 0.5, 1, 3],
     ),
     (D.Poisson, S.poisson, [(0.5,), (20,), (0,)], [-1, 0, 0.5, 1, 12]),
+    (D.StudentT, S.t, [(1, 0, 1), (0.3, 1, 2), (7, 0, 1)], [-100, -1, 0, 1, 1.0001, 30]),
+    (
+        D.Weibull,
+        lambda scale, k: S.weibull_min(k, scale=scale),
+        [(1, 1), (2, 0.5), (2, 3)],
+        [-1, 0, 0.01, 2, 5],
+    ),
     (lambda low, high: D.Uniform(low=low, high=high), lambda a, b: S.uniform(a, b - a),
      [(0, 1), (2, 4)], [-1, 0, 0.5, 1, 2, 3, 4, 5]),
 ]  # fmt: skip
