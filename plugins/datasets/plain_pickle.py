@@ -15,7 +15,7 @@ from plugins.formats import PICKLE, instead
 def load(content: bytes, where: str) -> Any:
     """The object in a pickle; its strings of Python 2 are bytes, its arrays NumPy's, of uint8.
 
-    Nothing that the pickle names is imported or called: the three names by which NumPy pickles
+    Nothing that the pickle names is imported or called: the names by which NumPy pickles
     arrays stand for the classes below. Raises DatasetDamaged for any other name, `where` it is.
     """
     try:
@@ -54,11 +54,22 @@ def _reconstruct(kind: Any, shape: Any, code: Any) -> _Array:
     return _Array()
 
 
+def _of_buffer(content: Any, dtype: Any, shape: Any, order: str, axes: Any = None) -> _Array:
+    """An array as protocol 5 has it, Python's own choice from 3.14 on; `axes` are of strided ones."""
+    if not isinstance(content, bytes | bytearray) or axes is not None:
+        raise pickle.UnpicklingError("expected an array of bytes without gaps")
+    found = _Array()
+    found.__setstate__((1, shape, dtype, order == "F", bytes(content)))
+    return found
+
+
 _NAMES = {
     ("numpy", "dtype"): _Dtype,
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
     ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy.core.numeric", "_frombuffer"): _of_buffer,
+    ("numpy._core.numeric", "_frombuffer"): _of_buffer,
 }
 
 

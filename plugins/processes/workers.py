@@ -105,7 +105,8 @@ class Workers:
         try:
             with signals_wait() if self._stay else nullcontext():
                 return self._groups[group].executor.submit(function, *arguments)
-        except BrokenProcessPool as error:
+        except (BrokenProcessPool, ConnectionError, EOFError) as error:
+            # From Python 3.14 on the server of forks imports the script, and may end with it.
             raise self._died(group) from error
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             self.close()

@@ -142,10 +142,11 @@ def test_forms(root):
         D.get_cifar100(ndim=2)
 
 
-def test_pickles_of_todays_python_are_read_as_well(root):
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_pickles_of_todays_python_are_read_as_well(root, protocol):
     def today(pixels, labels, name):
         found = {b"data": np.asfortranarray(pixels), name.encode(): labels.tolist()}
-        return pickle.dumps(found, 4)
+        return pickle.dumps(found, protocol)
 
     unpack(root, python(10, today))
     check(10)
@@ -207,6 +208,7 @@ class Evil:
         ),
         (pickle.dumps({b"data": np.zeros((4, 3072))}), "expected arrays of bytes, got 'f8'"),
         (pickle.dumps({b"data": np.array([{}], object)}), "expected arrays of bytes"),
+        (pickle.dumps({b"data": np.zeros((2, 3, 4), "u1").transpose(1, 0, 2)}, 5), "expected"),
         (pickle.dumps({b"labels": [1]}), "expected pixels and labels"),
         (pickle.dumps([1]), "expected pixels and labels"),
         (pickle.dumps({b"data": np.zeros((1, 3072), "u1"), b"labels": [-1]}), "pixels and labels"),
