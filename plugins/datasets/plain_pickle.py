@@ -55,7 +55,7 @@ def _reconstruct(kind: Any, shape: Any, code: Any) -> _Array:
 
 
 def _of_buffer(content: Any, dtype: Any, shape: Any, order: str, axes: Any = None) -> _Array:
-    """An array as protocol 5 has it, Python's own choice from 3.14 on; `axes` are of strided ones."""
+    """An array as protocol 5 has it, Python's choice from 3.14 on; `axes` are of strided ones."""
     if not isinstance(content, bytes | bytearray) or axes is not None:
         raise pickle.UnpicklingError("expected an array of bytes without gaps")
     found = _Array()
