@@ -13,8 +13,8 @@ from typing import Any
 from core.arrays.backend import to_host
 from core.errors import TraceError, UpdateError
 from core.errors.kinds import checked
+from core.errors.scalars import is_number
 from core.graph.backprop import backward_from
-from core.graph.fitting import is_array
 from core.graph.history import history_of
 from core.link import Link, Parameter
 from core.link.initializer import Initializer
@@ -352,18 +352,18 @@ class MultiNodeOptimizer(GradientMethod):
 
     # ------------------------------------------------------------------ with state in parts
 
-    def _make(self, steps: list[Step]) -> None:
+    def _make(self, steps: list[Step], prepared: Any = None) -> None:
         """Make the steps, of gradients that may have another loss scale than those to come."""
         coming, self._loss_scale = self._loss_scale, self._scaled_by
         try:
-            self._make_own(steps)
+            self._make_own(steps, prepared)
         finally:
             self._loss_scale = coming
 
-    def _make_own(self, steps: list[Step]) -> None:
+    def _make_own(self, steps: list[Step], prepared: Any) -> None:
         """Make the steps of this rank, and take the parameters of the others."""
         if self._shards is None:
-            super()._make(steps)
+            super()._make(steps, prepared)
             return
         for hook in self._hooks.at("pre"):
             by_itself = getattr(hook, "call_for_each_param", False)
@@ -376,14 +376,14 @@ class MultiNodeOptimizer(GradientMethod):
                 )
         if self._shards.are_whole:
             self._shards.keep_own()
-        super()._make(steps)
+        super()._make(steps, prepared)
         self._shards.spread()
 
     def everywhere(self, numbers: Iterable[Any]) -> list[Any]:
         """Numbers about the parameters of a step, of all ranks where these are divided."""
         if self._shards is None:
             return list(numbers)
-        own = [to_host(x).item() if is_array(x) else x for x in numbers]
+        own = [x if is_number(x) else to_host(x).item() for x in numbers]
         parts = self._communicator.allgather_obj(own)
         return [number for part in parts for number in part]
 

@@ -14,7 +14,7 @@ from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import norms
 from core import optimizer_hooks, optimizers
 from core.registry import configuration
-from plugins.optimizers.hooks.norms import SquaredNorm, inner, squared_norm
+from plugins.optimizers.hooks.norms import SquaredNorm, inner, squared_norm, squared_norms
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
@@ -41,6 +41,31 @@ def test_it_is_the_sum_of_squares(shape: Any, dtype: str, turned: bool, seed: in
     assert norms.squared_norm(SquaredNorm(), np, x) == found
     exact = (x.astype("float64") ** 2).sum()
     np.testing.assert_allclose(found, exact, rtol=30 * np.finfo(dtype).eps)
+
+
+SHAPES = [(), (0,), (1,), (3, 5), (70, 70), (2047,), (2048,)]
+
+
+@given(
+    shapes=st.lists(st.sampled_from(SHAPES), max_size=6),
+    dtypes=st.lists(st.sampled_from(["float16", "float32", "float64"]), min_size=6, max_size=6),
+    turned=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_those_of_several_are_those_of_each(
+    shapes: Any, dtypes: list[str], turned: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    arrays = [rng.standard_normal(s).astype(d) for s, d in zip(shapes, dtypes, strict=False)]
+    arrays = [x.T if turned else x for x in arrays]
+    found = squared_norms(arrays)
+    assert len(found) == len(arrays)
+    for x, sum_of_squares in zip(arrays, found, strict=True):
+        eps = np.finfo(np.result_type(x, "f")).eps
+        exact = (x.astype("float64") ** 2).sum()
+        np.testing.assert_allclose(sum_of_squares, exact, rtol=100 * eps)
+        if 0 < x.size < 2048:  # the same whoever else is there
+            assert squared_norms([x, np.ones(3, "f")])[0] == squared_norms([np.ones(2), x])[1]
 
 
 def test_its_bits_are_those_of_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

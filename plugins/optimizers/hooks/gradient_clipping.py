@@ -13,7 +13,7 @@ from core.errors.set_by_init import NeedsInit
 from core.graph.fitting import is_array
 from core.optimizer import Quantity
 from core.typing import AnyArray
-from plugins.optimizers.hooks.norms import joint_norm, squared_norm, wide_squared_norm
+from plugins.optimizers.hooks.norms import joint_norm, squared_norms, wide_squared_norm
 
 
 class GradientClipping(KnownAttributes, NeedsInit):
@@ -58,9 +58,9 @@ class GradientClipping(KnownAttributes, NeedsInit):
         beside = all([param.backend is host() for param in params])
         with host().overflowing():
             # In the wide dtype at once where to look, whether it is needed, would be to wait.
-            norm = _norm(opt, params, squared_norm if beside else wide_squared_norm)
+            norm = _norm(opt, params, squared_norms if beside else _wide)
             if beside and norm == math.inf:
-                norm = _norm(opt, params, wide_squared_norm)
+                norm = _norm(opt, params, _wide)
         if is_array(norm):
             self._scale_on_device(params, norm)
         elif self.threshold < norm < math.inf:
@@ -80,5 +80,9 @@ class GradientClipping(KnownAttributes, NeedsInit):
                 param.grad *= param.xp.astype(param.device.send(rate), param.dtype, copy=False)
 
 
-def _norm(opt: Optimizer, params: list[Parameter], square: Callable[[AnyArray], Any]) -> Any:
-    return joint_norm(opt.everywhere([square(param.grad) for param in params]))
+def _norm(opt: Optimizer, params: list[Parameter], squares: Callable[[Any], list[Any]]) -> Any:
+    return joint_norm(opt.everywhere(squares([param.grad for param in params])))
+
+
+def _wide(gradients: list[AnyArray]) -> list[Any]:
+    return [wide_squared_norm(grad) for grad in gradients]

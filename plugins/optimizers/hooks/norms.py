@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from core import FunctionNode
 from core.arrays import backend
 from core.arrays.array_backend import unwrapped
-from core.graph.fitting import is_array
+from core.errors.scalars import is_number
+
+SMALL = 2048  # elements, below which a call costs more than the sum
 
 
 class SquaredNorm(FunctionNode):
@@ -22,6 +25,24 @@ class SquaredNorm(FunctionNode):
 def squared_norm(array: Any) -> Any:
     """The sum of squares as an array without axes; float16 and bfloat16 count in float32."""
     return SquaredNorm().evaluate(unwrapped(array))
+
+
+class SquaredNorms(FunctionNode):
+    """The sums of squares of all elements of each of several arrays."""
+
+    def compute(self, xp: Any, *arrays: Any) -> Any:
+        """Float16 and bfloat16 count in float32."""
+        return xp.stack([xp.asarray(inner(x, x)) for x in arrays])
+
+
+def squared_norms(arrays: Iterable[Any]) -> list[Any]:
+    """The `squared_norm` of each array of the host; small ones are asked for in one call."""
+    arrays = [unwrapped(x) for x in arrays]
+    small = [x for x in arrays if x.size < SMALL]
+    if len(small) < 2:
+        return [squared_norm(x) for x in arrays]
+    found = map(float, SquaredNorms().evaluate(*small))
+    return [next(found) if x.size < SMALL else squared_norm(x) for x in arrays]
 
 
 def wide_squared_norm(array: Any) -> Any:
@@ -53,7 +74,7 @@ def joint_norm(squares: list[Any]) -> Any:
     A number where the host has them all: it then follows from no order. Else an array on the device
     of the first, for to look at it would be to wait for the device.
     """
-    arrays = [x for x in squares if is_array(x)]
+    arrays = [x for x in squares if not is_number(x)]
     home = backend.of(*arrays[:1]) if arrays else backend.host()
     if home is backend.host():
         return math.sqrt(math.fsum(map(float, squares)))

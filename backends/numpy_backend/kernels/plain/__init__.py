@@ -1,9 +1,9 @@
 """Kernels in NumPy's own words, kept only where a measurement shows the gain.
 
-All give the same bits as the formula they replace, but for gradients of weights that several
-operations share, which are added up in another order. What is not here was measured and won
-nothing: sigmoid and tanh with reused temporaries gain a fifth, convolutions by one large product
-lose to the formula's product per image.
+All give the same bits as the formula they replace, but for norms, which are sums in float64, and
+gradients of weights that several operations share, which are added up in another order. What is not
+here was measured and won nothing: sigmoid and tanh with reused temporaries gain a fifth,
+convolutions by one large product lose to the formula's product per image.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ COMPUTE = {
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingND": f"{_POOLING}:max_pooling",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingGradient": f"{_POOLING}:max_pooling_gradient",
+    f"{_OPTIMIZERS}.hooks.norms:SquaredNorms": f"{__name__}.norms:squared_norms",
 }
 GRADIENT = {
     f"{_FUNCTIONS}.activation.relu:ReLU": f"{_ACTIVATION}:relu_gradient",
