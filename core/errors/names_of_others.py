@@ -230,6 +230,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "zeros_": "Zero",
     },
     "optimizers": {
+        "AdaFactor": "Adafactor",
         "Adamax": "AdaMax",
         "CosineAnnealingLR": "core.training.extensions.CosineShift",
         "CosineAnnealingWarmRestarts": "core.training.extensions.CosineShift",

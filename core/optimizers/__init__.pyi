@@ -2,6 +2,7 @@
 
 from core.registry import Offer
 from plugins.optimizers.adadelta import AdaDelta as _AdaDelta
+from plugins.optimizers.adafactor import Adafactor as _Adafactor
 from plugins.optimizers.adagrad import AdaGrad as _AdaGrad
 from plugins.optimizers.adam import AdaBound as _AdaBound
 from plugins.optimizers.adam import Adam as _Adam
@@ -15,6 +16,7 @@ from plugins.optimizers.lbfgs import LBFGS as _LBFGS
 from plugins.optimizers.lion import Lion as _Lion
 from plugins.optimizers.momentum_sgd import MomentumSGD as _MomentumSGD
 from plugins.optimizers.msvag import MSVAG as _MSVAG
+from plugins.optimizers.muon import Muon as _Muon
 from plugins.optimizers.nadam import NAdam as _NAdam
 from plugins.optimizers.nesterov_ag import CorrectedNesterovAG as _CorrectedNesterovAG
 from plugins.optimizers.nesterov_ag import NesterovAG as _NesterovAG
@@ -28,6 +30,27 @@ class AdaDelta(_AdaDelta):
     rho: float
     eps: float
     def __init__(self, rho: float = 0.95, eps: float = 1e-06) -> None: ...
+
+class Adafactor(_Adafactor):
+    lr: float
+    decay_rate: float
+    eps1: float
+    eps2: float
+    threshold: float
+    weight_decay_rate: float
+    relative_step: bool
+    scale_parameter: bool
+    def __init__(
+        self,
+        lr: float = 0.01,
+        decay_rate: float = 0.8,
+        eps1: float = 1e-30,
+        eps2: float = 0.001,
+        threshold: float = 1.0,
+        weight_decay_rate: float = 0.0,
+        relative_step: bool = True,
+        scale_parameter: bool = True,
+    ) -> None: ...
 
 class AdaGrad(_AdaGrad):
     lr: float
@@ -210,6 +233,29 @@ class MSVAG(_MSVAG):
         beta: float = 0.9,
         eta: float = 1.0,
         weight_decay_rate: float = 0.0,
+    ) -> None: ...
+
+class Muon(_Muon):
+    lr: float
+    momentum: float
+    nesterov: bool
+    ns_steps: int
+    weight_decay_rate: float
+    orthogonal: bool
+    beta1: float
+    beta2: float
+    eps: float
+    def __init__(
+        self,
+        lr: float = 0.001,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_steps: int = 5,
+        weight_decay_rate: float = 0.0,
+        orthogonal: bool = True,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-08,
     ) -> None: ...
 
 class NAdam(_NAdam):

@@ -295,7 +295,7 @@ def hyperparameters(trial: _Trial) -> None:
     numbers = {name: v for name, v in known.items() if isinstance(v, (bool, int, float))}
     acting = 0
     for name, value in numbers.items():
-        other = not value if isinstance(value, bool) else value / 2 or 0.01
+        other = _another(value)
         whole, mixed = (_run_with(trial, name, other, one) for one in (False, True))
         acting += any(
             (mine != theirs).any() for mine, theirs in zip(host(whole), host(plain), strict=True)
@@ -305,6 +305,12 @@ def hyperparameters(trial: _Trial) -> None:
             np.testing.assert_array_equal(mine, expected, err_msg=f"{name} of one rule {what}")
     if numbers and not acting:
         raise AssertionError(f"no hyper-parameter changes a step; there are {', '.join(numbers)}")
+
+
+def _another(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    return (value // 2 or 1 + value) if isinstance(value, int) else value / 2 or 0.01
 
 
 def _run_with(trial: _Trial, name: str, value: Any, one: bool) -> Link:

@@ -6,6 +6,7 @@ from plugins.optimizers import hooks
 
 provides = {
     "adadelta": "AdaDelta",
+    "adafactor": "Adafactor",
     "adagrad": "AdaGrad",
     "adamax": "AdaMax",
     "adam": "Adam AdamW AMSGrad AdaBound AMSBound",
@@ -15,6 +16,7 @@ provides = {
     "lion": "Lion",
     "momentum_sgd": "MomentumSGD",
     "msvag": "MSVAG",
+    "muon": "Muon",
     "nadam": "NAdam",
     "nesterov_ag": "CorrectedNesterovAG NesterovAG",
     "radam": "RAdam",

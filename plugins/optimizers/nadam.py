@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from core.optimizer import GradientMethod
@@ -40,7 +41,7 @@ class NAdamRule(MomentsRule):
 
 def momentum(t: int, beta1: float, decay: float) -> float:
     """The momentum of step `t`, which rises from half of `beta1` to all of it."""
-    return beta1 * (1 - 0.5 * 0.96 ** (t * decay))
+    return beta1 * (1 - 0.5 * math.pow(0.96, t * decay))
 
 
 def _product(t: int, beta1: float, decay: float) -> float:

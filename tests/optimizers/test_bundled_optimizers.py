@@ -1,6 +1,7 @@
 """Every bundled optimizer, by check_optimizer: against loops over Python floats."""
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ import core
 import core.functions as F
 import core.links as L
 from core import optimizers
+from core.errors import UpdateError
 from core.testing import check_optimizer
+from core.testing.memory import load, saved
 
 
 def row(name, loop, renamed=(), **arguments):
@@ -164,9 +167,18 @@ def test_optimizer(name):
     )
 
 
-@pytest.mark.parametrize("settings", [{}, {"alpha": 0.1, "weight_decay_rate": 0.1}])
-def test_lamb(settings):
-    check_optimizer(lambda: optimizers.LAMB(**settings))
+OF_WHOLE_PARAMETERS = [
+    ("LAMB", {}),
+    ("LAMB", {"alpha": 0.1, "weight_decay_rate": 0.1}),
+    ("Adafactor", {}),
+    ("Adafactor", {"decay_rate": 0.5, "relative_step": False, "weight_decay_rate": 0.1}),
+    ("Muon", {"weight_decay_rate": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), OF_WHOLE_PARAMETERS)
+def test_optimizers_of_whole_parameters(name, settings):
+    check_optimizer(lambda: getattr(optimizers, name)(**settings))
 
 
 values = st.lists(st.floats(-2, 2), min_size=3, max_size=3)
@@ -189,6 +201,86 @@ def test_lamb_takes_the_norms_of_16_bit_parameters_in_float32():
     found = stepped(optimizers.LAMB(alpha=0.25, eps=1e-3), start, [np.ones(300)], "float16")
     assert found.dtype == np.float16
     np.testing.assert_allclose(found, 0.75 * start, rtol=1e-2)
+
+
+def drawn(shape, steps, seed=0):
+    generator = np.random.default_rng(seed)
+    sizes = generator.choice([1e-3, 1.0, 30.0], (steps, *shape))
+    return generator.normal(size=shape), sizes * generator.normal(size=(steps, *shape))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (4, 1), (2, 3, 4)])
+def test_adafactor_divides_by_the_product_of_sums_of_rows_and_columns(shape):
+    start, gradients = drawn(shape, 4)
+    theta, row, col = start, 0.0, 0.0
+    for t, g in enumerate(gradients, 1):
+        kept = 1 - t**-0.8
+        row = kept * row + (1 - kept) * np.sum(g * g + 1e-30, axis=-1)
+        col = kept * col + (1 - kept) * np.sum(g * g + 1e-30, axis=-2)
+        total = np.sum(row, axis=-1)[..., None, None]
+        u = g / np.sqrt(row[..., :, None] * col[..., None, :] / total)
+        u = u / max(1.0, np.sqrt(np.mean(u * u)))
+        theta = theta - min(0.3, t**-0.5) * max(1e-3, np.sqrt(np.mean(theta * theta))) * u
+    found = stepped(optimizers.Adafactor(lr=0.3), start, gradients, "float64")
+    np.testing.assert_allclose(found, theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 2, 3)])
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_muon_steps_along_singular_vectors(shape, nesterov):
+    start, gradients = drawn(shape, 3)
+    theta, m = start, 0.0
+    for g in gradients:
+        m = 0.95 * m + 0.05 * g
+        ahead = 0.95 * m + 0.05 * g if nesterov else m
+        u, s, v = np.linalg.svd(ahead.reshape(shape[0], -1), full_matrices=False)
+        s = s / np.sqrt(np.sum(s * s))
+        for _ in range(5):
+            s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+        largest = max(shape[0], math.prod(shape[1:]))
+        theta = theta - 0.1 * (0.2 * largest**0.5 * ((u * s) @ v).reshape(shape) + 0.2 * theta)
+    optimizer = optimizers.Muon(lr=0.1, nesterov=nesterov, weight_decay_rate=0.2)
+    np.testing.assert_allclose(stepped(optimizer, start, gradients, "float64"), theta, rtol=1e-9)
+
+
+def test_muon_steps_as_adamw_where_matrices_are_excepted():
+    start, gradients = drawn((2, 3), 3)
+    optimizer = optimizers.Muon(lr=0.1, weight_decay_rate=0.2, orthogonal=False)
+    found = stepped(optimizer, start, gradients, "float64")
+    adamw = optimizers.AdamW(0.1, weight_decay_rate=0.02)
+    np.testing.assert_allclose(found, stepped(adamw, start, gradients, "float64"), rtol=1e-12)
+    optimizer.orthogonal = True
+    with pytest.raises(
+        UpdateError, match=r"expected 'v' of MuonRule in the shape \(0,\), got \(2,"
+    ):
+        optimizer.update()
+    np.testing.assert_array_equal(optimizer.target.x.array, found)
+
+
+def test_adafactor_refuses_what_it_has_kept_for_another_shape():
+    optimizer = optimizers.Adafactor()
+    stepped(optimizer, np.ones((2, 3)), [np.ones((2, 3))])
+    other = optimizers.Adafactor().setup(parameter(np.ones((3, 4))))
+    load(other, saved(optimizer))
+    other.target.x.grad = np.ones((3, 4), "f")
+    with pytest.raises(
+        UpdateError, match=r"expected 'row' .* \(3, 1\), got \(2, 1\).*setup\(link\)"
+    ):
+        other.update()
+    assert (other.target.x.array == 1).all() and other.target.x.update_rule.t == 1
+
+
+def test_muon_steps_by_gradients_whose_squares_float32_does_not_hold():
+    found = stepped(optimizers.Muon(), np.ones((2, 2)), [[[1e-25, 0.0], [3e25, -1e25]]])
+    assert np.isfinite(found).all() and (found != 1).any()
+
+
+@pytest.mark.filterwarnings("ignore:Adafactor. eps1=1e-30 is 0 in float16")
+@pytest.mark.parametrize("name", ["Adafactor", "Muon"])
+def test_rows_and_columns_of_16_bits_without_a_gradient_stay_finite(name):
+    gradients = [[[0.0, 1e-5], [0.0, 0.25]], [[0.0, 0.0], [0.0, 0.0]]]
+    found = stepped(getattr(optimizers, name)(lr=0.1), np.ones((2, 2)), gradients, "float16")
+    assert np.isfinite(found).all() and found[1, 1] < 1
 
 
 def parameter(values, dtype="float32"):
@@ -314,6 +406,10 @@ def test_signatures():
         "RMSpropGraves": "(lr=0.0001, alpha=0.95, momentum=0.9, eps=0.0001)",
         "SMORMS3": "(lr=0.001, eps=1e-16)",
         "RAdam": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, weight_decay_rate=0.0)",
+        "Adafactor": "(lr=0.01, decay_rate=0.8, eps1=1e-30, eps2=0.001, threshold=1.0, "
+        "weight_decay_rate=0.0, relative_step=True, scale_parameter=True)",
+        "Muon": "(lr=0.001, momentum=0.95, nesterov=True, ns_steps=5, weight_decay_rate=0.0, "
+        "orthogonal=True, beta1=0.9, beta2=0.999, eps=1e-08)",
         "AdaMax": "(alpha=0.002, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, "
         "weight_decay_rate=0.0)",
         "NAdam": "(alpha=0.002, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, "

@@ -247,6 +247,9 @@ def test_who_can_be_prepared(name):
     make = SignDescent if name == "SignDescent" else getattr(optimizers, name)
     optimizer = make().setup(L.Linear(6, 4))
     prepared = updated(optimizer)
+    if name == "Muon":  # its rules look at each parameter before all steps
+        assert prepared is None
+        return
     assert prepared.made(optimizer) and optimizer.t == 2
     optimizer.add_hook(hooks.WeightDecay(0.1))
     assert prepared.made(optimizer) and optimizer.t == 3

@@ -9,7 +9,7 @@ from core import optimizers
 from core.optimizer import staged
 
 SHAPES = (3, 4), (5,), (), (0, 2)
-WHOLE = {"LAMB"}  # looks at norms
+WHOLE = {"Adafactor", "LAMB", "Muon"}  # look at norms, rows or columns
 SEVERAL = {"MSVAG", "RAdam", "SMORMS3"}  # begin with another formula
 NAMES = [name for name in dir(optimizers) if name[0].isupper() and name != "LBFGS"]
 

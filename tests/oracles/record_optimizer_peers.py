@@ -11,6 +11,7 @@ add eps to Adam's root after the correction of its bias; a tiny eps makes the tw
 
 import json
 import sys
+from operator import attrgetter
 
 import numpy as np
 from record_optimizers import START, STEPS, gradients
@@ -58,6 +59,24 @@ TORCH = {
         {**MOMENTS, "weight_decay_rate": 0.1 * 0.2},
         "AdamW",
         {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "weight_decay": 0.2},
+    ),
+    "Adafactor": (
+        "Adafactor",
+        {"lr": 0.3},
+        "Adafactor",
+        {"lr": 0.3, "eps": (TINY, 1e-3)},
+    ),
+    "Adafactor, all settings": (
+        "Adafactor",
+        {
+            "lr": 0.4,
+            "decay_rate": 0.5,
+            "eps2": 1.0,
+            "threshold": 1.5,
+            "weight_decay_rate": 0.2,
+        },
+        "Adafactor",
+        {"lr": 0.4, "beta2_decay": -0.5, "eps": (TINY, 1.0), "d": 1.5, "weight_decay": 0.2},
     ),
     "AdaMax": (
         "AdaMax",
@@ -176,6 +195,34 @@ OPTAX = {
         {"alpha": 0.1, "weight_decay_rate": 0.2},
         [("lamb", [0.1, 0.9, 0.999, 1e-6], {"weight_decay": 0.2})],
     ),
+    "Muon": (
+        "Muon",
+        {
+            "lr": 0.1,
+            "momentum": 0.5,
+            "nesterov": False,
+            "weight_decay_rate": 0.2,
+            "beta1": 0.5,
+            "beta2": 0.8,
+            "eps": TINY,
+        },
+        [
+            (
+                "contrib.muon",
+                [0.1],
+                {
+                    "beta": 0.5,
+                    "nesterov": False,
+                    "weight_decay": 0.2,
+                    "adam_weight_decay": 0.2,
+                    "adam_b1": 0.5,
+                    "adam_b2": 0.8,
+                    "eps": TINY,
+                    "consistent_rms": 0.2,
+                },
+            )
+        ],
+    ),
     "weight decay": (
         "MomentumSGD",
         {"lr": 0.1},
@@ -214,10 +261,11 @@ def optax_cases():
     """Each case under Optax."""
     import jax
     import optax
+    import optax.contrib
 
     jax.config.update("jax_enable_x64", True)
     for name, (ours, arguments, chain, *hooks) in OPTAX.items():
-        steps = [getattr(optax, theirs)(*given, **options) for theirs, given, options in chain]
+        steps = [attrgetter(theirs)(optax)(*given, **options) for theirs, given, options in chain]
         optimizer = optax.chain(*steps)
         params = [np.array(x) for x in START]
         state = optimizer.init(params)
