@@ -147,8 +147,8 @@ class Muon(GradientMethod):
     >>> for step in range(3):
     ...     optimizer.update(lambda: core.functions.sum(model.W * model.W))
     >>> model.W.array.round(3)
-    array([[0.927, 0.   ],
-           [0.   , 0.927]])
+    array([[0.906, 0.   ],
+           [0.   , 0.906]])
     """
 
     rule = MuonRule
