@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import ExportError
 from core.tracing import Equation, Value
-from plugins.export.batch import Dim, Share
+from plugins.export.sizes import CURE, Dim, Share, Sizes, Terms
 from plugins.extras import need
 
 LARGEST = (1 << 31) - (1 << 24)
@@ -20,14 +20,15 @@ LARGEST = (1 << 31) - (1 << 24)
 class Graph:
     """What translations add nodes to; arrays are named by strings.
 
-    `opset` is the version of ONNX's operators, `batch` the name of an input whose first axis has
-    the size of the batch. A translation asks for the names of its inputs by `operand`, adds nodes,
-    each by `add`, and returns the names of its results.
+    `opset` is the version of ONNX's operators, `sizes` are those that are open. A translation asks
+    for the names of its inputs by `operand`, adds nodes, each by `add`, and returns the names of
+    its results.
     """
 
-    def __init__(self, opset: int, batch: str) -> None:
+    def __init__(self, opset: int, sizes: Sizes) -> None:
         self.opset = opset
-        self._batch_of = batch
+        self._sizes = sizes
+        self.given_sizes = sizes.given
         self._helper = need("onnx.helper", "onnx", "core.export.onnx")
         self._numpy_helper = need("onnx.numpy_helper", "onnx", "core.export.onnx")
         self.nodes: list[Any] = []
@@ -50,6 +51,7 @@ class Graph:
         self, op: str, count: int, *inputs: str, dtype: Any = None, **attributes: Any
     ) -> list[str]:
         """Add a node with several results, of one dtype, or a tuple of one for each."""
+        self._refuse_open([*attributes.values()])
         found = [self.unused(f"{op}_0" if count == 1 else f"{op}_{i}") for i in range(count)]
         name = self.unused(f"{self.origin}/{op}" if self.origin else op)
         self.nodes.append(self._helper.make_node(op, list(inputs), found, name=name, **attributes))
@@ -127,6 +129,7 @@ class Graph:
 
     def constant(self, array: Any, dtype: Any = None) -> str:
         """An array that is written into the file."""
+        self._refuse_open(array)
         array = np.asarray(array, dtype)
         key = array.dtype.str, array.shape, sha256(array.tobytes()).digest()
         name = self._known.get(key)
@@ -136,6 +139,17 @@ class Graph:
             self._dtypes[name] = array.dtype
         return name
 
+    def _refuse_open(self, array: Any) -> None:
+        """Raise where a number that follows open sizes would be written as it is in one trace."""
+        if isinstance(array, (list, tuple)):
+            for each in array:
+                self._refuse_open(each)
+        elif isinstance(array, (Dim, Share)):
+            raise ExportError(
+                f"onnx: {self.origin} cannot be exported: it has a number that follows open sizes "
+                f"where the file has a fixed one. {CURE}"
+            )
+
     def number(self, x: Any, dtype: Any = None) -> str:
         """A number, without axes."""
         if isinstance(x, Dim):
@@ -143,8 +157,8 @@ class Graph:
             return name if dtype is None else self.cast(name, dtype)
         if isinstance(x, Share):
             kind = np.dtype("float64" if dtype is None else dtype)
-            size = self.cast(self.number(Dim(1, 1, 0)), kind)
-            return self.add("Div", self.constant(x.total, kind), size)
+            size = self.number(x.size, kind)
+            return self.add("Mul" if x.times else "Div", self.constant(x.total, kind), size)
         return self.constant(x, dtype)
 
     def integers(self, numbers: Sequence[int]) -> str:
@@ -158,14 +172,40 @@ class Graph:
         return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=0)
 
     def _dim(self, n: Dim) -> str:
-        key = n.times, n.plus
+        return self._sum(n.terms)
+
+    def _sum(self, terms: Terms) -> str:
+        if terms not in self._known:
+            found = [self._term(*term) for term in terms]
+            while len(found) > 1:
+                found[:2] = [self.add("Add", *found[:2])]
+            self._known[terms] = found[0]
+        return self._known[terms]
+
+    def _term(self, sizes: tuple[str, ...], factor: int) -> str:
+        """A product of sizes and a factor, which is left out where it is 1."""
+        found = [self._size(name) for name in sizes]
+        if factor != 1 or not found:
+            found.append(self.constant([factor], "int64"))
+        while len(found) > 1:
+            found[:2] = [self.add("Mul", *found[:2])]
+        return found[0]
+
+    def _size(self, name: str) -> str:
+        """The size of an input, or of what has been written, along the axis that it names."""
+        key = "size", name
         if key not in self._known:
-            found = self.add("Shape", self._batch_of, dtype="int64", start=0, end=1)
-            if n.times != 1:
-                found = self.add("Mul", found, self.constant([n.times], "int64"))
-            if n.plus:
-                found = self.add("Add", found, self.constant([n.plus], "int64"))
-            self._known[key] = found
+            places = self._sizes.places[name]
+            there = [(v if isinstance(v, str) else self.names.get(v), axis) for v, axis in places]
+            of, axis = next(((each, axis) for each, axis in there if each), ("", 0))
+            if not of and (terms := self._sizes.sums.get(name)) is not None:
+                return self._sum(terms)
+            if not of:
+                raise ExportError(
+                    f"onnx: a size that is open is asked for before it is there ({self.origin}). "
+                    f"{CURE}"
+                )
+            self._known[key] = self.add("Shape", of, dtype="int64", start=axis, end=axis + 1)
         return self._known[key]
 
     # ------------------------------------------------------------------ shapes

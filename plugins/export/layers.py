@@ -13,8 +13,8 @@ import numpy as np
 
 from core.arrays.windows import per_axis
 from core.tracing import Applied
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph
+from plugins.export.sizes import Dim, in_each_trace
 
 
 def linear(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str]:
@@ -34,20 +34,37 @@ def _sizes(f: Any, ndim: int, *names: str) -> list[tuple[int, ...]]:
 
 
 def _after(
-    shape: Sequence[int], out: Sequence[int], k: Any, stride: Any, pad: Any, dilate: Any
-) -> list[int]:
-    """The padding behind, so that there are as many windows as the operation has."""
-    return [
-        (o - 1) * s + (n - 1) * d + 1 - size - p
-        for size, o, n, s, p, d in zip(shape, out, k, stride, pad, dilate, strict=True)
-    ]
+    shape: Sequence[int],
+    out: Sequence[int],
+    k: Any,
+    stride: Any,
+    pad: Any,
+    dilate: Any,
+    cover_all: bool | None = False,
+) -> list[int] | None:
+    """The padding behind, so that there are as many windows as the operation has.
+
+    Along an axis of open size it is what the operation has been given, or, with `cover_all`, as
+    much as reaches every element; None where this makes other numbers of windows in a trace. Where
+    windows are summed, for which `cover_all` is None, it has to be the same in all traces.
+    """
+    found = []
+    for size, o, n, s, p, d in zip(shape, out, k, stride, pad, dilate, strict=True):
+        needed = [(b - 1) * s + (n - 1) * d + 1 - a - p for a, b in in_each_trace(size, o)]
+        if len({*needed}) > 1 and cover_all is None:
+            return None
+        if len(needed) > 1 and cover_all is not None:
+            most = p + s - 1 if cover_all else p
+            if not all([most - s < each <= most for each in needed]):
+                return None
+            needed = [most]
+        found.append(needed[0])
+    return found
 
 
-def _fixed(*shapes: Sequence[int]) -> bool:
-    """Whether spatial sizes are known and not 0, which is what ONNX's windows want."""
-    return not any([isinstance(n, Dim) for shape in shapes for n in shape[2:]]) and all(
-        [0 not in shape for shape in shapes]
-    )
+def _known(*shapes: Sequence[int]) -> bool:
+    """Whether no size is 0, which ONNX's windows do not take."""
+    return all([0 not in shape for shape in shapes])
 
 
 def _convolved(call: Applied, transposed: bool = False) -> tuple[list[int], dict[str, Any]] | None:
@@ -55,12 +72,15 @@ def _convolved(call: Applied, transposed: bool = False) -> tuple[list[int], dict
     f, (image, filters) = call.function, [v.shape for v in call.inputs[:2]]
     out = call.outputs[0].shape
     ndim = len(image) - 2
-    if ndim not in (1, 2, 3) or not _fixed(image, filters, out):
+    if ndim not in (1, 2, 3) or not _known(image, filters, out):
+        return None
+    if any([isinstance(n, Dim) for n in filters]):
         return None
     stride, pad, dilate = _sizes(f, ndim, "stride", "pad", "dilate")
     whole, windows = (out, image) if transposed else (image, out)
-    after = _after(whole[2:], windows[2:], filters[2:], stride, pad, dilate)
-    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
+    cover_all = None if transposed else f.cover_all
+    after = _after(whole[2:], windows[2:], filters[2:], stride, pad, dilate, cover_all)
+    if after is None or any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
         return None
     return after, {
         "kernel_shape": list(map(int, filters[2:])),
@@ -89,11 +109,13 @@ def deconvolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str]
 def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str] | None:
     f, image, out = call.function, call.inputs[0].shape, call.outputs[0].shape
     ndim = len(image) - 2
-    if ndim not in (1, 2, 3) or not _fixed(image, out):
+    if ndim not in (1, 2, 3) or not _known(image, out):
         return None
     ksize, pad = _sizes(f, ndim, "ksize", "pad")
     stride = ksize if f.stride is None else per_axis(f.stride, ndim, "stride")
-    after = _after(image[2:], out[2:], ksize, stride, pad, (1,) * ndim)
+    after = _after(image[2:], out[2:], ksize, stride, pad, (1,) * ndim, f.cover_all)
+    if after is None:
+        return None
     pads = [*pad, *[max(n, 0) for n in after]]
     if any([n >= k for n, k in zip(pads, ksize * 2, strict=True)]):
         return None
@@ -115,12 +137,13 @@ def average_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
 def resize(g: Graph, call: Applied, x: str) -> list[str] | None:
     """Resize; pixels are repeated, where they are, a whole number of times."""
     f, image, out = call.function, call.inputs[0].shape, call.outputs[0].shape
-    if not _fixed(image, out):
+    if not _known(image, out):
         return None
     how: dict[str, Any] = {"mode": "linear"}
     how["coordinate_transformation_mode"] = "align_corners" if f.align_corners else "half_pixel"
     if f.mode == "nearest":
-        if any([new % old for new, old in zip(out[2:], image[2:], strict=True)]):
+        pairs = zip(out[2:], image[2:], strict=True)
+        if any([new % old for pair in pairs for new, old in in_each_trace(*pair)]):
             return None
         how = {"mode": "nearest", "nearest_mode": "floor"}
         how["coordinate_transformation_mode"] = "asymmetric"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from core import Link, Variable, as_variable, no_backprop_mode, registry, using_
 from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
-from plugins.export.batch import CURE, followed
+from plugins.export.following import followed, hides
 from plugins.export.graph import Graph
+from plugins.export.open_axes import Axes, open_axes, resized, samples
 from plugins.export.recurrent import whole_sequences
+from plugins.export.sizes import CURE, Sizes
 from plugins.export.words import WORDS
 from plugins.extras import need
 from plugins.serializers.atomic import replacing, write_all
@@ -32,6 +34,7 @@ def onnx(
     *,
     opset: int = 20,
     batch: str | None = "batch",
+    dynamic_axes: Mapping[str, Mapping[int, str]] | None = None,
     train: bool = False,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -51,6 +54,8 @@ def onnx(
         opset: Version of ONNX's operators, 18 to 28.
         batch: What the size of the batch is called, which may be any in the file: the first axis of
             each input that is as long as that of the first. None for the sizes of `inputs` alone.
+        dynamic_axes: More axes of any size, by the names of inputs: `{"x0": {1: "length"}}`. Axes
+            of one name have one size.
         train: Whether the model is traced as in training, with dropout and statistics of batches.
         input_names: What inputs are called; x0, x1, ... by default.
         output_names: What results are called; their keys in a dict, else y0, y1, ...
@@ -80,8 +85,10 @@ def onnx(
             )
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     arrays = tuple([as_variable(x).array for x in given])
-    program, applied = _traced(model, arrays, batch, train)
-    made = _Writing(program, applied, opset, batch, input_names, output_names).model()
+    names = input_names or [f"x{i}" for i in range(len(arrays))]
+    axes = open_axes(arrays, names, batch, dynamic_axes or {})
+    traced = _traced(model, arrays, axes, train)
+    made = _Writing(traced, opset, axes, names, output_names).model()
     data = made.SerializeToString()
     if hasattr(file, "write"):
         write_all("onnx", file, data)
@@ -90,44 +97,77 @@ def onnx(
         temporary.write_bytes(data)
 
 
-def _traced(
-    model: Any, arrays: tuple[Any, ...], batch: str | None, train: bool
-) -> tuple[Program, list[Applied]]:
-    def program(given: tuple[Any, ...], applied: list[Applied] | None = None) -> Program:
-        with using_config("train", train), no_backprop_mode():
-            return unabridged(
-                model, tuple([Variable(a, requires_grad=False) for a in given]), applied=applied
-            )
+class _Traced(NamedTuple):
+    """A program whose numbers follow open sizes, its operations, and what they are."""
 
-    applied: list[Applied] = []
-    if batch is None or not arrays or not arrays[0].ndim:
-        return program(arrays, applied), applied
-    n = arrays[0].shape[0]
-    programs = [program(arrays, applied)]
-    sizes = [n, n + 1, n + 3]
-    for size in sizes[1:]:
-        larger = [
-            np.zeros((size, *a.shape[1:]), a.dtype) if a.shape[:1] == (n,) else a for a in arrays
-        ]
+    program: Program
+    applied: list[Applied]
+    sizes: Sizes
+    unfollowed: dict[int, tuple[int, ExportError]]
+
+
+def _traced(model: Any, arrays: tuple[Any, ...], axes: Axes, train: bool) -> _Traced:
+    def trace(given: tuple[Any, ...]) -> tuple[Program, list[Applied]]:
+        applied: list[Applied] = []
+        with using_config("train", train), no_backprop_mode():
+            variables = tuple([Variable(a, requires_grad=False) for a in given])
+            return unabridged(model, variables, applied=applied), applied
+
+    program, applied = trace(arrays)
+    windows = any([e.call.name == "windows" for e in program.equations])
+    failed: list[Exception] = []
+    doubtful = False
+    for sizes in samples(arrays, axes, windows):
+        traces = [(program, applied)]
         try:
-            programs.append(program(tuple(larger)))
+            for i in range(1, sizes.count):
+                traces.append(trace(resized(arrays, axes, sizes, i)))
         except Exception as error:
-            error.add_note(f"onnx: this is for a batch of {size}, where {n} was given. {CURE}")
-            raise
-    return followed(programs, sizes), applied
+            error.add_note(_note(sizes, i))
+            failed.append(error)
+            continue
+        if len(traces) == 1:
+            return _Traced(program, applied, sizes, {})
+        if windows and not failed and not doubtful and hides([each for each, _ in traces]):
+            doubtful = True
+            continue
+        outer = [(each, [*_outer(each, calls)]) for each, calls in traces]
+        return _Traced(program, applied, sizes, followed(outer, sizes))
+    raise failed[0]
+
+
+def _note(sizes: Sizes, trace: int) -> str:
+    now = ", ".join([f"a {name} of {each[trace]}" for name, each in sizes.samples.items()])
+    was = ", ".join([str(each[0]) for each in sizes.samples.values()])
+    return f"onnx: this is for {now}, where {was} was given. {CURE}"
+
+
+def _outer(program: Program, applied: list[Applied]) -> Iterator[Applied]:
+    """Operations that have a translation; the outer ones alone, in order."""
+    named = set(registry.catalogue("exporters").names())
+    end = 0
+    for call in sorted(applied, key=lambda a: (a.first, -a.end)):
+        if end <= call.first < call.end and _name(call) in named:
+            yield call
+            end = call.end
+
+
+def _name(call: Applied) -> str:
+    cls = type(call.function)
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 class _Writing:
     def __init__(
         self,
-        program: Program,
-        applied: list[Applied],
+        traced: _Traced,
         opset: int,
-        batch: str | None,
-        input_names: Sequence[str] | None,
+        axes: Axes,
+        input_names: Sequence[str],
         output_names: Sequence[str] | None,
     ) -> None:
-        self.program, self.opset, self.batch = program, opset, batch
+        program, applied, sizes, self.unfollowed = traced
+        self.program, self.opset = program, opset
         if not program.outputs:
             raise ExportError(
                 "onnx: expected a model that gives arrays or Variables, got "
@@ -135,7 +175,7 @@ class _Writing:
                 "gradients are None."
             )
         places = {place.value: place for place in program.places}
-        self.names = input_names or [f"x{i}" for i in range(len(program.inputs))]
+        self.names = input_names
         self.results = output_names or _result_names(program)
         for what, names, values in (
             ("input_names", self.names, program.inputs),
@@ -151,7 +191,9 @@ class _Writing:
                 "onnx: expected names that are not empty, and others for results than for inputs, "
                 f"got {[*self.names]} and {[*self.results]}."
             )
-        self.graph = Graph(opset, self.names[0] if self.names else "")
+        for i, axis, name in axes:
+            sizes.places[name].append((self.names[i], axis))
+        self.graph = Graph(opset, sizes)
         self.graph._taken.update(self.results)
         for value, name in zip(program.inputs, self.names, strict=True):
             self.graph.define(value, name)
@@ -199,8 +241,7 @@ class _Writing:
         end = 0
         calls = [*applied, *whole_sequences(applied)]
         for call in sorted(calls, key=lambda a: (a.first, -a.end)):
-            cls = type(call.function)
-            name = f"{cls.__module__}:{cls.__qualname__}"
+            name = _name(call)
             if call.first < end or call.first == call.end or name not in named:
                 continue
             equations = self.program.equations[call.first : call.end]
@@ -239,10 +280,10 @@ class _Writing:
         return helper.make_tensor_value_info(name, self.graph.element_type(value.dtype), shape)
 
     def _length(self, n: int) -> Any:
-        times, plus = getattr(n, "times", 0), getattr(n, "plus", 0)
-        if not times:
+        terms = getattr(n, "terms", None)
+        if terms is None:
             return int(n)
-        return self.batch if (times, plus) == (1, 0) else None
+        return next((n for n in self.graph.given_sizes if terms == (((n,), 1),)), None)
 
     def _write(self) -> None:
         skipped = 0
@@ -255,7 +296,14 @@ class _Writing:
                     skipped = call.end
                     continue
             if self.needed[i]:
+                self._refuse_sizes(i)
                 self._equation(e)
+
+    def _refuse_sizes(self, i: int) -> None:
+        """Raise what is said of an operation whose formula does not follow the sizes."""
+        for first, (end, error) in self.unfollowed.items():
+            if first <= i < end:
+                raise error
 
     def _translated(self, call: Applied, translation: Any) -> bool:
         g = self.graph

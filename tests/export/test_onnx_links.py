@@ -386,7 +386,7 @@ def test_a_model_for_one_size_is_told_of_others():
     with pytest.raises(core.errors.InvalidType) as refused:
         exported(lambda x: F.reshape(x, (3, 2, 1)), np.zeros((3, 2), "f"))
     (note,) = refused.value.__notes__
-    assert "a batch of 4, where 3 was given. Export it for one size by batch=None." in note
+    assert "a batch of 4, where 3 was given. Export it for one size by batch=None" in note
 
 
 def test_sizes_that_are_open_are_told():

@@ -10,8 +10,8 @@ import numpy as np
 from core.arrays.windows import per_axis
 from core.ops.types.shapes import broadcast_shapes
 from core.tracing import Equation, Value
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
+from plugins.export.sizes import Dim
 
 LAST, FIRST = np.iinfo("int64").max, np.iinfo("int64").min
 
@@ -45,6 +45,8 @@ def getitem(g: Graph, e: Equation) -> list[str]:
     along = [_empty(n, part) for n, part in zip(x.shape, along, strict=True)]
     name = _sliced(g, name, along)
     places = _arrays(along)
+    if all([isinstance(part, slice) for part in parts]):
+        return [name]
     if not places:
         return [g.reshape(name, e.outputs[0].shape)]
     if len(places) == 1 and not any([isinstance(part, int) for part in along]):
@@ -197,7 +199,7 @@ def _places(g: Graph, e: Equation, part: Any, n: int) -> Any:
     if part == slice(None):
         return None
     if isinstance(n, Dim):
-        raise g.refuse(e, "a part of the batch is assigned to")
+        raise g.refuse(e, "a part of an axis of open size is assigned to")
     return [part % n] if isinstance(part, int) else list(range(*part.indices(n)))
 
 
@@ -242,7 +244,7 @@ def windows(g: Graph, e: Equation) -> list[str]:
     spatial, out = x.shape[2:], e.outputs[0].shape
     ndim = len(spatial)
     if any([isinstance(n, Dim) for n in out[2:]]):
-        raise g.refuse(e, "its windows lie along the batch")
+        raise g.refuse(e, "its windows lie along an axis of open size")
     ksize, stride, pad, dilate = (per_axis(asked[name], ndim, name) for name in names[:4])
     places = _geometry(ksize, stride, dilate, out[2 + ndim :])
     whole = [int(at.max(initial=-1)) + 1 for at in places]
@@ -267,6 +269,8 @@ def fold(g: Graph, e: Equation) -> list[str]:
     ndim = len(size)
     ksize, out = x.shape[2 : 2 + ndim], x.shape[2 + ndim :]
     stride, pad, dilate = (per_axis(asked[name], ndim, name) for name in names[1:])
+    if any([isinstance(n, Dim) for n in out]):
+        raise g.refuse(e, "its windows lie along an axis of open size")
     places = _geometry(ksize, stride, dilate, out)
     pairs = [axis for i in range(ndim) for axis in (2 + i, 2 + ndim + i)]
     name = g.transpose(g.operand(x), [0, 1, *pairs])

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.tracing import Equation
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
+from plugins.export.sizes import Dim
 
 LARGEST = 32
 """Rows of a matrix that is eliminated: each is written as a step of its own."""

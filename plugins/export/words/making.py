@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
+from plugins.export.sizes import Dim
 
 
 def _full(value: Any) -> Translation:
@@ -31,7 +31,7 @@ def _arange(g: Graph, e: Equation) -> list[str]:
 def _eye(g: Graph, e: Equation) -> list[str]:
     shape = e.outputs[0].shape
     if any([isinstance(n, Dim) for n in shape]):
-        raise g.refuse(e, "its size follows the batch")
+        raise g.refuse(e, "its size is open")
     k = e.kwargs.get("k", 0)
     return [g.constant(np.eye(shape[0], shape[1], k, dtype=e.outputs[0].dtype))]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation, Value
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
+from plugins.export.sizes import Dim
 
 
 def axes_of(e: Equation, usual: int | None = None) -> tuple[Value, Any, bool]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation
-from plugins.export.batch import Dim
 from plugins.export.graph import Graph, Translation
+from plugins.export.sizes import Dim
 from plugins.export.words.reductions import axes_of
 
 
@@ -99,7 +99,7 @@ def _roll(g: Graph, e: Equation) -> list[str]:
     for by, along in np.broadcast(shift, axis):
         n = shape[along]
         if isinstance(n, Dim):
-            raise g.refuse(e, "it is along the batch")
+            raise g.refuse(e, "it is along an axis of open size")
         name = g.gather(name, (np.arange(n) - by) % max(n, 1), int(along))
     return [g.reshape(name, x.shape)]
 
@@ -110,7 +110,7 @@ def _triangle(upper: int) -> Translation:
         name = g.operand(e.args[0])
         if len(e.args[0].shape) < 2:  # NumPy makes a matrix of a vector
             name = g.expand(name, e.outputs[0].shape)
-        return [g.add("Trilu", name, g.constant(k, "int64"), upper=upper)]
+        return [g.add("Trilu", name, g.number(k, "int64"), upper=upper)]
 
     return translation
 
