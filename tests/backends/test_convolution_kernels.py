@@ -123,6 +123,8 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 @example(Case(2, 4, 1, 1, (33, 50), (3, 3), pad=(1, 1)), "float64", "contiguous")
 @example(Case(1, 1, 3, 4, (150, 151), (7, 7), (2, 2), (3, 3)), "float32", "contiguous")
 @example(Case(9, 1, 64, 33, (2, 2), (1, 1)), "float32", "contiguous")
+@example(Case(3, 2, 5, 20, (9, 8), (1, 1), bias=True), "float32", "reversed")
+@example(Case(1, 1, 19, 70, (70,), (1,), (1,), (0,), (1,), bias=True), "float64", "not aligned")
 def test_equal_to_the_formula(case: Case, dtype: str, layout: str) -> None:
     compare(case, dtype, layout)
 
@@ -254,7 +256,9 @@ def compare(case: Case, dtype: str, layout: str) -> None:
             np.testing.assert_array_equal(rectified, np.maximum(got, 0))
 
 
-@pytest.mark.parametrize("case", [(3, 3, 9, 3), (3, 3, 9, 5), (16, 1, 16, 3), (40, 8, 1, 3)])
+@pytest.mark.parametrize(
+    "case", [(3, 3, 9, 1), (3, 3, 9, 3), (3, 3, 9, 5), (16, 1, 16, 3), (40, 8, 1, 3)]
+)
 def test_rectified_results_keep_nan_and_infinities(case: tuple[int, ...]) -> None:
     images, channels, filters, ksize = case
     x = np.random.default_rng(0).standard_normal((images, channels, 12, 12)).astype("f")

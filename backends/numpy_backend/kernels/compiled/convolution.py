@@ -1,7 +1,7 @@
 """Convolution, deconvolution and the gradient of their filters: which loops compute them.
 
 Channels each by themselves have loops of their own, and so have windows of three by three over
-many channels; everything else are products of panels.
+many channels; windows of one place are products of BLAS's, everything else those of panels.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import (
     depthwise,
     few_places,
+    pointwise,
     winograd,
     winograd_filters,
 )
@@ -89,6 +90,8 @@ def _of_shapes(
     compute: Callable[[Array, Array, Array | None, Array], None]
     if depthwise.suits(channels, filters):
         compute = partial(depthwise.convolution, g, floor=floor)
+    elif pointwise.suits(g, filters * channels, dtype):
+        compute = partial(pointwise.convolution, groups=groups, floor=floor)
     elif few_places.suits(g, groups, images):
         compute = partial(few_places.convolution, g, floor=floor)
     elif winograd.suits(g, groups, images, channels, filters):
@@ -118,6 +121,9 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     y = np.empty((len(x), channels * f.groups, *size), x.dtype)
     lanes = LANE_BYTES // x.itemsize
     alone = depthwise.suits(channels, filters)
+    if not alone and pointwise.suits(g, filters * channels, x.dtype):
+        pointwise.convolution(x, W, b, y, f.groups, turned=True)
+        return y
     turned = filters == 1 if alone else channels >= OWN
     convolving = _as_convolution(g, f.groups, x, W, b) if turned else None
     if alone and convolving is None:
@@ -163,10 +169,13 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
     if winograd.suits(g, f.groups, len(y), channels, filters, summed=True):
         return winograd_filters.filter_gradient(x, y, g.pad)
+    alone = depthwise.suits(channels, filters)
+    if not alone and pointwise.suits(g, filters * channels, x.dtype):
+        return pointwise.filter_gradient(x, y, f.groups, f.ksize)
     if few_places.suits_sums(g, f.groups, len(x), channels):
         return few_places.filter_gradient(g, x, y)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
-    if depthwise.suits(channels, filters):
+    if alone:
         depthwise.filter_gradient(g, x, y, W)
     else:
         plan = plan_of(axes_of(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
