@@ -3,6 +3,7 @@
 from core.registry import Offer
 from plugins.distributions.bernoulli import Bernoulli as Bernoulli
 from plugins.distributions.beta import Beta as Beta
+from plugins.distributions.binomial import Binomial as Binomial
 from plugins.distributions.categorical import Categorical as Categorical
 from plugins.distributions.cauchy import Cauchy as Cauchy
 from plugins.distributions.chisquare import Chisquare as Chisquare
@@ -21,7 +22,10 @@ from plugins.distributions.independent import Independent as Independent
 from plugins.distributions.laplace import Laplace as Laplace
 from plugins.distributions.log_normal import LogNormal as LogNormal
 from plugins.distributions.logistic import Logistic as Logistic
+from plugins.distributions.mixture_same_family import MixtureSameFamily as MixtureSameFamily
+from plugins.distributions.multinomial import Multinomial as Multinomial
 from plugins.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
+from plugins.distributions.negative_binomial import NegativeBinomial as NegativeBinomial
 from plugins.distributions.normal import Normal as Normal
 from plugins.distributions.one_hot_categorical import OneHotCategorical as OneHotCategorical
 from plugins.distributions.pareto import Pareto as Pareto

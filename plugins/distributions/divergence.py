@@ -9,6 +9,7 @@ from core import Variable
 from core import functions as F
 from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.beta import Beta
+from plugins.distributions.binomial import Binomial
 from plugins.distributions.categorical import Categorical, product_sum
 from plugins.distributions.dirichlet import Dirichlet, log_norm
 from plugins.distributions.distribution import (
@@ -28,7 +29,9 @@ from plugins.distributions.half_normal import HalfNormal
 from plugins.distributions.independent import Independent
 from plugins.distributions.laplace import Laplace
 from plugins.distributions.log_normal import LogNormal
+from plugins.distributions.multinomial import Multinomial
 from plugins.distributions.multivariate_normal import MultivariateNormal
+from plugins.distributions.negative_binomial import NegativeBinomial
 from plugins.distributions.normal import Normal
 from plugins.distributions.one_hot_categorical import OneHotCategorical
 from plugins.distributions.pareto import Pareto
@@ -112,6 +115,12 @@ def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
     return dist1.entropy + kl_divergence(dist1, dist2)
 
 
+def _demand(what: str, holds: Any) -> None:
+    """Refuse what no formula is known for."""
+    if not bool(holds.all()):
+        raise NotImplementedError(f"kl_divergence: expected {what}.")
+
+
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Variable:
     return times(p.p, p.log_p, q.log_p) + times(p._q, p.log_q, q.log_q)
@@ -126,6 +135,14 @@ def _betas(a: Variable, b: Variable, c: Variable, d: Variable) -> Variable:
     total = F.digamma(a + b)
     apart = (a - c) * (F.digamma(a) - total) + (b - d) * (F.digamma(b) - total)
     return log_beta(c, d) - log_beta(a, b) + apart
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Variable:
+    n, other = F.broadcast(p.n, q.n)
+    _demand("no more trials in the second than in the first", n.array >= other.array)
+    found = p.n * _bernoulli(p._trial, q._trial)
+    return where(n.array > other.array, float("inf"), found)
 
 
 @register_kl(Categorical, Categorical)
@@ -222,6 +239,18 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Variab
     apart = F.squeeze(solve(q.scale_tril, F.expand_dims(p.loc - q.loc, -1)), axis=-1)
     square = F.sum(mixed * mixed, axis=(-2, -1)) + F.sum(apart * apart, axis=-1)
     return q.log_det - p.log_det + 0.5 * (square - p.event_shape[0])
+
+
+@register_kl(Multinomial, Multinomial)
+def _multinomial(p: Multinomial, q: Multinomial) -> Variable:
+    _demand("as many trials in both", p.n.array == q.n.array)
+    return p.n * _categorical(p._class, q._class)
+
+
+@register_kl(NegativeBinomial, NegativeBinomial)
+def _negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> Variable:
+    _demand("the same r in both", p.r.array == q.r.array)
+    return p.r * _bernoulli(p._trial, q._trial) / p.p
 
 
 @register_kl(Pareto, Pareto)

@@ -53,7 +53,8 @@ class HalfNormal(Distribution):
         return sqrt(2) * self.scale * F.erfinv(self._probability(p))
 
     def sample_n(self, n: int) -> Variable:
-        return self.scale * abs(self._normal(n, *self.batch_shape))
+        drawn: Variable = self.scale * abs(self._normal(n, *self.batch_shape))
+        return drawn
 
     @property
     def mean(self) -> Variable:

@@ -50,11 +50,11 @@ class OfNumbers:
 
 
 class Multinomial:
-    def __init__(self, p):
-        self._made, self._p = S.multinomial(1, p), p
+    def __init__(self, p, n=1):
+        self._made, self._mean = S.multinomial(int(n), p), n * p
 
     def mean(self):
-        return self._p
+        return self._mean
 
     def var(self):
         return np.diag(self._made.cov())
@@ -119,6 +119,11 @@ PROOFS = {
         {"loc": lambda rng: rng.normal(size=3), "scale_tril": tril},
         {"reparametrized": True},
     ),
+    D.NegativeBinomial: (
+        lambda r, p: S.nbinom(r, p),
+        {"r": real(0.5, 9), "p": real(0.1, 0.9)},
+        {"discrete": True},
+    ),
     D.Normal: (S.norm, PLACED, {"reparametrized": True}),
     D.OneHotCategorical: (Multinomial, {"p": simplex}, {"discrete": True, "points": one_hot}),
     D.Pareto: (
@@ -143,8 +148,67 @@ def test_against_scipy(distribution):
     check_distribution(distribution, reference, params=params, examples=6, **more)
 
 
+PROVEN_APART = {"Binomial", "Independent", "MixtureSameFamily", "Multinomial"}
+
+
+@pytest.mark.parametrize("n", [1, 7, 60])
+def test_counts_of_trials_against_scipy(n):
+    check_distribution(
+        lambda p: D.Binomial(np.array(n), p),
+        lambda p: S.binom(n, p),
+        params={"p": real(0.1, 0.9)},
+        discrete=True,
+        examples=4,
+    )
+    check_distribution(
+        lambda logit: D.Multinomial(n, logit=logit),
+        lambda logit: Multinomial(special.softmax(logit), n),
+        params={"logit": lambda rng: rng.normal(size=4)},
+        discrete=True,
+        points=one_hot,
+        examples=4,
+    )
+    p, q = (D.Binomial(n, np.array(each)) for each in (0.2, 0.7))
+    x = np.arange(n + 1.0)
+    expected = (p.prob(x).array * (p.log_prob(x) - q.log_prob(x)).array).sum()
+    np.testing.assert_allclose(D.kl_divergence(p, q).array, expected)
+    found = D.kl_divergence(*[D.Multinomial(n, np.array([each, 1 - each])) for each in (0.2, 0.7)])
+    np.testing.assert_allclose(found.array, expected)
+    assert D.kl_divergence(D.Binomial(n + 1, np.array(0.5)), q).array == np.inf
+    with pytest.raises(NotImplementedError, match="no more trials in the second"):
+        D.kl_divergence(q, D.Binomial(n + 1, np.array(0.5)))
+    with pytest.raises(NotImplementedError, match="the same r in both"):
+        D.kl_divergence(*[D.NegativeBinomial(r, np.array(0.5)) for r in (n, n + 1)])
+
+
+def test_counts_of_classes_that_are_none_have_no_probability():
+    d = D.Multinomial(np.array([2, 3]), np.array([[0.5, 0.5, 0], [0.25, 0.25, 0.5]], "f"))
+    points = [[1, 1, 0], [2, 1, 0], [2.5, 0.5, 0], [-1, 3, 1], [np.nan, 1, 1]]
+    found = d.prob(np.array(points, "f")[:, None]).array
+    expected = [[0.5, 0], [0, 3 / 64], [0, 0], [0, 0], [np.nan, np.nan]]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    drawn = d.sample(1000).array
+    assert (drawn.sum(-1) == [2, 3]).all() and drawn.min() == 0 == drawn[:, 0, 2].max()
+    np.testing.assert_allclose(d.covariance.array[1], S.multinomial(3, [0.25, 0.25, 0.5]).cov())
+
+
+def test_draws_of_many_trials():
+    """By rejection, by counting, of what is sure, and of what is no probability."""
+    n = np.array([10**6, 10**6, 10**15, 50, 50, 50, 50], "d")
+    p = np.array([0.3, 1e-6, 0.9, 0.0, 1.0, 0.5, np.nan])
+    core.seed(1)
+    drawn = D.Binomial(n, p).sample(2000).array
+    core.seed(None)
+    assert drawn.dtype == "int64" and drawn.min() >= 0
+    assert (drawn[:, 3] == 0).all() and (drawn[:, 4] == 50).all() and (drawn[:, 6] == 0).all()
+    for i in (0, 1, 2, 5):
+        mean, deviation = n[i] * p[i], np.sqrt(n[i] * p[i] * (1 - p[i]))
+        assert abs(drawn[:, i].mean() - mean) < 5 * deviation / np.sqrt(2000)
+        assert abs(drawn[:, i].std() / deviation - 1) < 0.1
+
+
 def test_all_are_proven():
-    classes = {n for n in D.__all__ if n[0].isupper()} - {"Distribution", "Independent"}
+    classes = {n for n in D.__all__ if n[0].isupper()} - {"Distribution", *PROVEN_APART}
     assert {d.__name__ for d in PROOFS} == classes
 
 
@@ -208,6 +272,8 @@ def test_divergences_against_draws(distribution):
     p_params, q_params = _made(distribution, 1), _made(distribution, 2)
     if distribution is D.Uniform:
         q_params = {"loc": p_params["loc"] - 0.5, "scale": p_params["scale"] + 1}
+    if distribution is D.NegativeBinomial:
+        q_params["r"] = p_params["r"]
     if distribution is D.Pareto:
         q_params["scale"] = p_params["scale"] / 2
     p = distribution(**{n: np.asarray(x, "d") for n, x in p_params.items()})
@@ -221,7 +287,7 @@ def test_divergences_against_draws(distribution):
     found = float(D.kl_divergence(p, q).array)
     assert abs(apart.mean() - found) <= 5 * apart.std() / np.sqrt(len(apart)) + 1e-9
     np.testing.assert_allclose(D.kl_divergence(p, p).array, 0, atol=1e-9)
-    if distribution is not D.Poisson:
+    if distribution not in (D.NegativeBinomial, D.Poisson):
         crossed = D.cross_entropy(p, q).array
         np.testing.assert_allclose(crossed, p.entropy.array + found, rtol=1e-6)
 
