@@ -8,15 +8,15 @@ from core.arrays.array_backend import BACKENDS, unwrapped
 from core.arrays.backend import names as backend_names
 from core.arrays.spec import Spec, spec_of
 from core.errors import BackendError, exceptions
+from core.errors.scalars import is_number
 
 
 def is_array(value: object) -> bool:
     """Whether some backend knows arrays of this type."""
-    try:
-        BACKENDS[type(value)]
+    try:  # no backend is asked about numbers
+        return type(value) in BACKENDS or not is_number(value) and BACKENDS[type(value)] is not None
     except BackendError:
         return False
-    return True
 
 
 def taken(value: Any) -> Any:

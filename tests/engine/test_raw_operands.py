@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import core
 from core.errors import InvalidType
+from core.registry.backends import Backends
 
 ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
@@ -47,3 +48,12 @@ def test_integers_are_not_made_of_real_numbers():
 def test_other_operations_refuse():
     with pytest.raises(InvalidType):
         core.functions.maximum(core.Variable(np.ones(3, "f")), np.ones(3))
+
+
+def test_no_backend_is_asked_about_a_number(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Backends, "of_type", lambda self, kind: asked.append(kind))
+    x = core.Variable(np.ones(3, "f"))
+    for number in (2, 2.0, True, np.float64(2), np.float32(2), np.sqrt(4)):
+        assert (x / number).dtype == (number - x).dtype == np.float32
+    assert not asked
