@@ -10,9 +10,10 @@ from core.errors.kinds import checked
 from core.link.serializer import Serializable
 from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.dictionary import entries_of
-from plugins.serializers.entries import File, contents
+from plugins.serializers.entries import Entries, File, contents
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
-from plugins.serializers.safetensors_file import TensorEntries, to_bytes
+from plugins.serializers.safetensors_file import ShardedEntries, TensorEntries, to_bytes
+from plugins.serializers.shards import index_of
 
 
 def save_safetensors(file: File, obj: Serializable | Mapping[str, Any]) -> None:
@@ -48,6 +49,8 @@ def load_safetensors(
 ) -> None:
     """Load a safetensors file, ours or anybody's, into `obj`, completely or not at all.
 
+    The file may be the index of several, as `model.safetensors.index.json`, which lie beside it.
+
     The arguments are those of `load_npz`, as are the checks that come first: CheckpointDamaged for
     a file that is not what was written, CheckpointError for one that does not fit. Values in
     bfloat16 come as such where ml_dtypes is installed, otherwise as float32, which holds them
@@ -61,5 +64,11 @@ def load_safetensors(
     >>> bool((model.W.array == other.W.array).all())
     True
     """
-    entries = TensorEntries(*contents("load_safetensors", file))
+    entries = _entries(file)
     load_entries("load_safetensors", obj, EntriesDeserializer(entries, path, strict, ignore_names))
+
+
+def _entries(file: File) -> Entries:
+    data, label = contents("load_safetensors", file)
+    index = index_of(data)
+    return TensorEntries(data, label) if index is None else ShardedEntries(index, file, label)

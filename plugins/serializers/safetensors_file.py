@@ -11,15 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.formats import SAFETENSORS, instead
-from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Entries, Spec, is_none
+from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Entries, Spec, contents, is_none
 from plugins.serializers.extended_dtypes import widened
 from plugins.serializers.extras import need
+from plugins.serializers.shards import gathered
 
 _KEY = "plugrad"
 _ZEROS = b"0" * DIGITS
@@ -123,6 +125,22 @@ class TensorEntries(Entries):
             f"{self.label}: the file is damaged or no safetensors file: {what}.{instead} "
             "Nothing of it was loaded; use another copy, or an earlier snapshot."
         )
+
+
+class ShardedEntries(Entries):
+    """The arrays of several safetensors files, which an index names."""
+
+    def __init__(self, index: dict[str, str], file: Any, label: str) -> None:
+        def read(path: Path) -> TensorEntries:
+            found = TensorEntries(*contents("load_safetensors", path))
+            self.specs |= found.specs
+            return found
+
+        self.label, self.specs = label, {}
+        self._arrays = gathered(index, file, label, read)
+
+    def __getitem__(self, name: str) -> Array:
+        return cast(Array, self._arrays[name])
 
 
 def _bfloat16(data: Any) -> Array:

@@ -16,6 +16,7 @@ from plugins.serializers.dictionary import check_serializable, values_of
 from plugins.serializers.entries import Array, File, contents, is_none
 from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.safetensors_file import TensorEntries
+from plugins.serializers.shards import gathered, index_of
 from plugins.serializers.torch_file import tensors_of
 from plugins.serializers.torch_names import Part, Unit, units_of
 from plugins.serializers.torch_norms import put_together
@@ -54,13 +55,15 @@ def load_torch(
 ) -> Matches:
     """Load the tensors of a PyTorch model into a link, completely or not at all.
 
-    The file is one of `torch.save(module.state_dict(), ...)`, or a safetensors file; nothing in it
-    is run, and PyTorch need not be installed. Where all modules have the paths of the links,
+    The file is one of `torch.save(module.state_dict(), ...)`, a safetensors file, or the index of
+    several, as `model.safetensors.index.json`; nothing in it is run, and PyTorch need not be
+    installed. Where all modules have the paths of the links,
     tensors are matched by path; otherwise in the order of their definition, where all shapes fit
     (in a safetensors file, which has none, in that of their names and numbers, where these and the
     shapes tell modules apart). `weight`
     and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, what
-    PyTorch keeps in one tensor is taken apart, and weight normalization is applied. Biases of links
+    PyTorch keeps in one tensor is taken apart, and weight and spectral normalization are applied.
+    Biases of links
     that always have some, as recurrent layers, are 0 where the module had none.
 
     Args:
@@ -100,6 +103,15 @@ def load_torch(
 def _read(file: Any) -> tuple[dict[str, Array], str, bool]:
     """The tensors, what the file is called, and whether their order is that of the modules."""
     data, label = contents("load_torch", file)
+    if (index := index_of(data)) is not None:
+        ordered = []
+
+        def read(path: Any) -> dict[str, Array]:
+            tensors, _, in_order = _read(path)
+            ordered.append(in_order)
+            return tensors
+
+        return gathered(index, file, label, read), label, all(ordered)
     if data[:2] == b"PK" or data[8:9] != b"{":
         return tensors_of(data, label), label, True
     entries = TensorEntries(data, label)

@@ -500,6 +500,21 @@ def test_weight_normalization_is_applied(old):
     alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
 
 
+@pytest.mark.parametrize("old", [True, False])
+def test_spectral_normalization_is_applied(old):
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    names = nn.utils if old else nn.utils.parametrizations
+    layers = [nn.Conv1d(2, 4, 3), nn.ConvTranspose1d(4, 4, 1), nn.Flatten(), nn.Linear(16, 2)]
+    there = nn.Sequential(*[x if i == 2 else names.spectral_norm(x) for i, x in enumerate(layers)])
+    here = core.Sequential(
+        L.Convolution1D(2, 4, 3), L.Deconvolution1D(4, 4, 1), L.Linear(16, 2)
+    )  # fmt: skip
+    there(torch.zeros(1, 2, 6))  # a step of the power iteration
+    load_torch(saved(there), here)
+    alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
+
+
 @pytest.mark.parametrize("axis", [0, 1, None])
 def test_a_weight_whose_length_is_apart_is_one_tensor(axis):
     torch = pytest.importorskip("torch")
