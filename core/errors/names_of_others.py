@@ -275,6 +275,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "DataLoader": "SerialIterator",
         "RandomSampler": "ShuffleOrderSampler",
         "Sampler": "OrderSampler",
+        "WeightedRandomSampler": "WeightedOrderSampler",
     },
     "serializers": {
         "load": "load_npz",

@@ -6,5 +6,9 @@ from plugins.iterators.multithread_iterator import MultithreadIterator as Multit
 from plugins.iterators.order_samplers import OrderSampler as OrderSampler
 from plugins.iterators.order_samplers import ShuffleOrderSampler as ShuffleOrderSampler
 from plugins.iterators.serial_iterator import SerialIterator as SerialIterator
+from plugins.iterators.stratified_order_sampler import (
+    StratifiedOrderSampler as StratifiedOrderSampler,
+)
+from plugins.iterators.weighted_order_sampler import WeightedOrderSampler as WeightedOrderSampler
 
 def of(distribution: str) -> Offer: ...

@@ -9,6 +9,8 @@ provides = {
     "multithread_iterator": "MultithreadIterator",
     "order_samplers": "OrderSampler ShuffleOrderSampler",
     "serial_iterator": "SerialIterator",
+    "stratified_order_sampler": "StratifiedOrderSampler",
+    "weighted_order_sampler": "WeightedOrderSampler",
 }
 
 

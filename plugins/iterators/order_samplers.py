@@ -28,27 +28,33 @@ class OrderSampler(NeedsInit, ABC):
         """
 
 
-class ShuffleOrderSampler(OrderSampler):
-    """A random permutation for each pass.
+class RandomOrderSampler(OrderSampler):
+    """Base of samplers that draw their orders.
 
-    It is drawn from `random_state` (a `numpy.random.RandomState` or Generator), or, without one,
-    from the random numbers of the whole framework: `core.seed` or `numpy.random.seed` fixes them.
+    They draw from `random_state` (a `numpy.random.RandomState` or Generator), or, without one, from
+    the random numbers of the whole framework: `core.seed` or `numpy.random.seed` fixes them.
     Snapshots contain the state of either.
     """
 
     def __init__(self, random_state: Any = None) -> None:
         if random_state is not None and not hasattr(random_state, "permutation"):
             raise TypeError(
-                "ShuffleOrderSampler: expected random_state to be a numpy.random.RandomState or "
+                f"{type(self).__name__}: expected random_state to be a numpy.random.RandomState or "
                 f"Generator, got {random_state!r:.60}. Of a seed, numpy.random.default_rng(seed) "
                 "makes one."
             )
         self._random = random_state
 
-    def __call__(self, current_order: Any, current_position: int) -> Any:
-        """A permutation as long as the current order."""
+    def permutation(self, n: int) -> Any:
+        """The integers from 0 to n-1 in random order."""
         source = backend.get("numpy").random if self._random is None else self._random
-        return source.permutation(len(current_order))
+        return source.permutation(n)
+
+    def uniform(self, n: int) -> Any:
+        """As many float64 from [0, 1)."""
+        if self._random is None:
+            return backend.get("numpy").random.uniform((n,), "float64")
+        return self._random.uniform(size=n)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the state of the `random_state`, if there is one."""
@@ -61,7 +67,7 @@ class ShuffleOrderSampler(OrderSampler):
             self._set_state(state)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"ShuffleOrderSampler: the saved state is not one of this {type(self._random)}: "
+                f"{type(self).__name__}: the saved state is not one of this {type(self._random)}: "
                 f"{error}. Resume with a random_state of the kind that was saved."
             ) from error
 
@@ -75,6 +81,19 @@ class ShuffleOrderSampler(OrderSampler):
             self._random.bit_generator.state = state
         else:
             self._random.set_state(state)
+
+
+class ShuffleOrderSampler(RandomOrderSampler):
+    """A random permutation for each pass.
+
+    It is drawn from `random_state` (a `numpy.random.RandomState` or Generator), or, without one,
+    from the random numbers of the whole framework: `core.seed` or `numpy.random.seed` fixes them.
+    Snapshots contain the state of either.
+    """
+
+    def __call__(self, current_order: Any, current_position: int) -> Any:
+        """A permutation as long as the current order."""
+        return self.permutation(len(current_order))
 
 
 def _listed(array: Any) -> Any:

@@ -5,9 +5,12 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import core
 from core import iterators
-from core.errors import CheckpointError
+from core.errors import CheckpointError, InvalidSetting
 from core.link.serializer import Deserializer
 from core.serializers import load_hdf5, load_npz, save_hdf5, save_npz
 
@@ -19,22 +22,35 @@ SOURCES = {
 }
 
 
-def iterator(source):
-    return iterators.SerialIterator(
-        range(10), 4, order_sampler=iterators.ShuffleOrderSampler(source)
-    )
+LETTERS = list("abacabadab")
+SAMPLERS = {
+    "shuffled": iterators.ShuffleOrderSampler,
+    "weighted": lambda source: iterators.WeightedOrderSampler(range(10), 7, random_state=source),
+    "each once": lambda source: iterators.WeightedOrderSampler(range(10), 7, False, source),
+    "stratified": lambda source: iterators.StratifiedOrderSampler(LETTERS, source),
+}
 
 
+def iterator(source, sampler="shuffled"):
+    return iterators.SerialIterator(range(10), 4, order_sampler=SAMPLERS[sampler](source))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_orders_after_a_resume_are_those_of_the_one_never_stopped(name, tmp_path):
-    whole = iterator(SOURCES[name](1))
+def test_the_orders_after_a_resume_are_those_of_the_one_never_stopped(name, sampler, tmp_path):
+    whole = iterator(SOURCES[name](1), sampler)
     for _ in range(4):
         whole.next()
     save_npz(tmp_path / "state", whole)
     expected = [whole.next() for _ in range(9)]
-    resumed = iterator(SOURCES[name](2))
+    resumed = iterator(SOURCES[name](2), sampler)
     load_npz(tmp_path / "state", resumed)
     assert [resumed.next() for _ in range(9)] == expected
+    core.seed(3)
+    orders = [SAMPLERS[sampler](None)(np.arange(10), 0).tolist() for _ in range(2)]
+    core.seed(3)
+    assert orders[0] == SAMPLERS[sampler](None)(np.arange(10), 0).tolist() != orders[1]
+    core.seed(None)
 
 
 def test_the_state_of_another_kind_is_refused_and_nothing_changes(tmp_path):
@@ -163,3 +179,66 @@ def test_an_order_that_is_not_in_the_dataset_is_refused(tmp_path):
     small = iterators.SerialIterator(range(4), 3, order_sampler=Growing())
     with pytest.raises(CheckpointError, match="not in this dataset of 4 examples"):
         load_npz(tmp_path / "state", small)
+
+
+# -- weights and classes --------------------------------------------------------------------------
+
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
+def test_examples_come_in_proportion_to_their_weights(scale):
+    weights = np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.0]) * scale
+    sampler = iterators.WeightedOrderSampler(weights, 80_000, random_state=GENERATOR)
+    counts = np.bincount(sampler(np.arange(6), 0), minlength=6)
+    assert counts.sum() == 80_000 and not counts[weights == 0].any()
+    np.testing.assert_allclose(counts[[1, 2, 4]] / 10_000, [1, 2, 5], rtol=0.1)
+
+
+def test_without_replacement_each_draw_is_in_proportion_to_what_is_left():
+    sampler = iterators.WeightedOrderSampler([1.0, 0.0, 2.0, 5.0], 2, False, GENERATOR)
+    drawn = np.array([sampler(np.arange(4), 0) for _ in range(4000)])
+    found = [(drawn == pair).all(1).mean() for pair in ([0, 2], [0, 3], [2, 0], [3, 2])]
+    expected = [1 / 8 * 2 / 7, 1 / 8 * 5 / 7, 2 / 8 * 1 / 6, 5 / 8 * 2 / 3]
+    np.testing.assert_allclose(found, expected, atol=0.04)
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    st.integers(1, 50),
+    st.integers(0, 2**32 - 1),
+)
+def test_batches_have_the_shares_of_the_classes(sizes, batch, seed):
+    generator = np.random.default_rng(seed)
+    labels = generator.permutation(np.repeat(np.arange(len(sizes)) - 2, sizes))
+    order = iterators.StratifiedOrderSampler(labels, generator)(np.arange(len(labels)), 0)
+    assert sorted(order) == list(range(len(labels)))
+    shares = np.array(sizes) / len(labels)
+    for start in range(len(labels) - batch + 1):
+        counts = np.bincount(labels[order[start : start + batch]] + 2, minlength=len(sizes))
+        assert (abs(counts - shares * batch) <= 1 + shares * len(sizes) + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([1.0, -1.0],), "finite and not negative"),
+        (([1.0, np.nan],), "finite and not negative"),
+        (([0, 0],), "a sum above 0"),
+        (([],), "one axis, and an entry for each example"),
+        (([[1.0]],), "one axis"),
+        ((2.0,), "one axis"),
+        (([1, 2], 0), "a size of 1 or more, got 0"),
+        (([1, 0], 2, False), "a size from 1 to 1, .*replacement=True"),
+    ],
+)
+def test_weights_without_meaning_are_refused(arguments, words):
+    with pytest.raises(InvalidSetting, match=f"WeightedOrderSampler: expected .*{words}"):
+        iterators.WeightedOrderSampler(*arguments)
+
+
+@pytest.mark.parametrize("name", ["Weighted", "Stratified"])
+def test_a_dataset_of_another_length_is_refused(name):
+    sampler = getattr(iterators, f"{name}OrderSampler")([1, 2, 1])
+    with pytest.raises(ValueError, match="for each of the 5 examples of the dataset, got 3"):
+        iterators.SerialIterator(range(5), 2, order_sampler=sampler)

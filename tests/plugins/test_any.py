@@ -62,9 +62,13 @@ REASONS = {
         "datasets.*ImageDataset.__init__(*)",
         "datasets.PickleDataset*.__init__(*)",
     ],
+    "an entry for each example, in a list or an array of any library": [
+        "iterators.StratifiedOrderSampler.__init__(labels)",
+        "iterators.WeightedOrderSampler.__init__(weights)",
+    ],
     "orders are NumPy's, or None": ["iterators.*Sampler.__call__*"],
     "generators of random numbers, NumPy's or like them": [
-        "iterators.ShuffleOrderSampler.__init__(random_state)",
+        "iterators.*Sampler.__init__(random_state)",
         "initializers.*(rng)",
     ],
     "namespaces and devices of array libraries": [
