@@ -24,6 +24,8 @@ def test_arrays_are_shared_both_ways():
         torch.from_dlpack(link.W)
     with core.no_backprop_mode():
         assert torch.from_dlpack(link.W).data_ptr() == link.W.array.ctypes.data
+    labels = core.Variable(np.arange(3))  # integers have no gradient to lose
+    assert torch.from_dlpack(labels).tolist() == np.asarray(labels).tolist() == [0, 1, 2]
     tensor = torch.ones(3)
     here = x.__array_namespace__().from_dlpack(tensor)
     assert isinstance(here, core.Variable) and here.array.ctypes.data == tensor.data_ptr()
