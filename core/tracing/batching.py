@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from core.arrays.backend import Backend
@@ -20,12 +21,19 @@ def run(program: Recorded, backend: Backend, size: int, arrays: dict[Value, Any]
     `arrays` has inputs, places and constants, those that differ as `Examples`.
     """
     found = dict(arrays)
-    for equation in program.equations:
+    compute(program.equations, backend, size, found)
+    return [found[value] for value in program.outputs]
+
+
+def compute(
+    equations: Iterable[Equation], backend: Backend, size: int, found: dict[Value, Any]
+) -> None:
+    """Add to `found` what equations give."""
+    for equation in equations:
         args, kwargs = mapped(found.__getitem__, (equation.args, equation.kwargs))
         with tapes.coming_from(equation.origin):
             result = _result(backend, size, equation, args, kwargs)
         found.update(zip(equation.outputs, result, strict=False))
-    return [found[value] for value in program.outputs]
 
 
 def _result(

@@ -14,6 +14,7 @@ belongs to one of them has its structure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -28,7 +29,7 @@ from core.ops.operands import beside_traced
 from core.registry.configuration import force_backprop_mode
 from core.tracing.structure import Leaf, described, rebuilt, separated
 
-_around: ContextVar[tuple[Variable, ...]] = ContextVar("_around", default=())
+_around: ContextVar[tuple[list[Variable], ...]] = ContextVar("_around", default=())
 """The inputs of the functions that are being called here, whose derivatives are taken."""
 
 
@@ -228,11 +229,9 @@ def _leaves(who: str, inputs: Sequence[Any]) -> tuple[list[Variable], Any]:
     if not found:
         raise TypeError(f"{who}: expected at least one input.")
     lift = getattr(current().array_type, "_lift_beside", None)  # in a trace derivatives are traced
+    given = found if lift is None else lift(tuple(found))
     around = what_is_around()
-    made = [
-        x[...] if depends_on(around, x) else Variable(as_variable(x).array)
-        for x in (found if lift is None else lift(tuple(found)))
-    ]
+    made = [x[...] if depends_on(around, x) else Variable(as_variable(x).array) for x in given]
     for name, x in zip(_names("input ", form), made, strict=True):
         _refuse_whole(who, name, x)
     return made, form
@@ -243,16 +242,26 @@ def _is_nested() -> bool:
     return bool(_around.get())
 
 
-def what_is_around() -> tuple[Variable, ...]:
+def what_is_around() -> list[Variable]:
     """The inputs of the functions that are being called here, whose derivatives are taken."""
-    return _around.get()
+    return [x for inputs in _around.get() for x in inputs]
 
 
-def depends_on(around: tuple[Variable, ...], x: Any) -> bool:
+@contextmanager
+def taken_by(inputs: list[Variable]) -> Iterator[None]:
+    """A context in which derivatives of what is computed are taken by these, too."""
+    before = _around.set((*_around.get(), inputs))
+    try:
+        yield
+    finally:
+        _around.reset(before)
+
+
+def depends_on(around: list[Variable], x: Any) -> bool:
     """Whether it may depend on these inputs of functions whose derivatives are being taken."""
     if not around or not isinstance(x, Variable) or not x.requires_grad:
         return False
-    return x.creator_node is not None or any(x is each for each in around)
+    return x.creator_node is not None or any(x._source is each._source for each in around)
 
 
 def _refuse_whole(who: str, what: str, x: Variable) -> None:
@@ -267,12 +276,8 @@ def _outputs(
     who: str, function: Callable[..., Any], xs: list[Variable], inside: Any
 ) -> tuple[list[Variable], Any]:
     """The outputs, and the structure that they are in."""
-    before = _around.set((*_around.get(), *xs))
-    try:
-        with force_backprop_mode():
-            result = function(*_built(inside, xs))
-    finally:
-        _around.reset(before)
+    with taken_by(xs), force_backprop_mode():
+        result = function(*_built(inside, xs))
     outputs, form = separated(result)
     for name, y in zip(_names("output ", form), outputs, strict=True):
         if not isinstance(y, Variable):

@@ -7,18 +7,21 @@ from functools import wraps
 from typing import Any
 
 from core.arrays.backend import BACKENDS, Backend, host
-from core.errors import NotDifferentiable, TraceError
-from core.graph.variable import wrap
+from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable, wrap
+from core.registry.configuration import config
 from core.tracing import tape as tapes
 from core.tracing.backend import tracing
-from core.tracing.batching import run
+from core.tracing.batching import compute
 from core.tracing.batching_rules import Examples
-from core.tracing.derivatives import depends_on, what_is_around
+from core.tracing.derivatives import what_is_around
 from core.tracing.equation import Value
-from core.tracing.passes import without_dead
-from core.tracing.places import Place
+from core.tracing.leaving import PLAIN
+from core.tracing.mapped import Again, Mapped, Pull, Walk, Way, graded
+from core.tracing.places import Place, roots
 from core.tracing.program import Program
-from core.tracing.structure import Leaf, described, flattened, rebuilt
+from core.tracing.structure import Leaf, described, flattened, leaves, rebuilt
 from core.tracing.tape import Tape
 from core.tracing.tracing import recorded
 
@@ -37,7 +40,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 
     Returns:
         A function of the arguments of all examples. Its results are those of a loop over the
-        examples, within rounding, as arrays or as Variables without a graph.
+        examples, within rounding, as arrays or as Variables. Gradients go back from these Variables
+        where they do for one example: to arguments, and to parameters and Variables from outside.
 
     Whenever it is called, it traces the function on one example, as `core.trace` does, and makes
     each array operation once for all examples: with one more axis in front, or, where a function of
@@ -48,8 +52,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     Raises:
         TraceError: The function cannot be traced, or changes what all examples share: parameters,
             running averages, an argument in place.
-        NotDifferentiable: It is called within a function whose derivatives are being taken, which
-            would see its results as constants. Take the derivatives inside.
+        NotDifferentiable: By derivatives of the second order that go through it, where it draws
+            random numbers, or gives what is the same for all.
 
     >>> import core, numpy as np
     >>> import core.functions as F
@@ -73,45 +77,73 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             )
         given, form = flattened(arguments)
         axes = _axes("in_axes", in_axes, form, len(given))
-        if any([depends_on(what_is_around(), x) for x in _leaves(arguments)]):
-            raise NotDifferentiable(
-                "vmap: called by a function whose derivatives are being taken, to which the result "
-                "is a constant. Take the derivatives inside of vmap."
-            )
         size = _size(given, axes)
         backend = _backend(given)
         inputs = tuple([_one(array, axis) for array, axis in zip(given, axes, strict=True)])
-        program = without_dead(recorded(function, form, inputs, Tape(host())))
+        tape = Tape(host())
+        walk = Walk(function, tape)
+        whole = recorded(walk, form, inputs, tape, roots(function))
+        program = walk.forward(whole)
         _refuse_changes(program)
-        arrays = {place.value: place.read() for place in program.places} | program.constants
+        back = walk.backward(whole, program)
+        arrays = {p.value: p.read() for p in (*program.places, *back.places)}
+        arrays |= program.constants | back.constants
         if backend is not host():
             arrays = {value: backend.asarray(array) for value, array in arrays.items()}
         for value, array, axis in zip(inputs, given, axes, strict=True):
             arrays[value] = array if axis is None else Examples(_moved(backend, array, axis, 0))
-        results = run(program, backend, size, arrays)
-        places = _axes("out_axes", out_axes, program.result, len(results))
+        found = dict(arrays)
+        compute(program.equations, backend, size, found)
+        places = _axes("out_axes", out_axes, program.result, len(program.outputs))
         shared, seen = program.memories(), set(arrays)
-        found = []
-        for value, x, axis in zip(program.outputs, results, places, strict=True):
+        results: list[Any] = []
+        for value, axis in zip(program.outputs, places, strict=True):
             memory = shared.get(value, value)
-            y = _result(backend, size, x, axis)
-            found.append(backend.copy(y) if memory in seen or axis is None else y)
+            y = _result(backend, size, found[value], axis)
+            results.append(backend.copy(y) if memory in seen or axis is None else y)
             seen.add(memory)
-        return rebuilt(program.result, lambda leaf: _put(leaf, found[leaf.number]))
+        if walk.reached:
+            numbers = _graded_numbers(program.result)
+            at = [numbers[i] for i in walk.leading]
+            outputs = [Way(w, places[i]) for w, i in zip(walk.weights, at, strict=True)]
+            ways = [*[axes[i] for i in _graded_numbers(form)], *[None] * len(walk.outside)]
+            ends = [Way(g, ways[i]) for g, i in zip(back.outputs, walk.reached, strict=False)]
+            plain = all([way.axis is not None for way in outputs]) and not _draws(program)
+            whole_call = Again(
+                *(vmap, function, form, _arrays(arguments), axes, walk.outside, walk.reached),
+                *(outputs, walk.leading, what_is_around(), config.train),
+            )
+            pull = walk.error or Pull(backend, size, back.equations, found, outputs, ends)
+            node = Mapped(pull, whole_call if plain else None, tuple([results[i] for i in at]))
+            sources = [*graded(arguments), *walk.outside]
+            ys = node.apply([sources[i] for i in walk.reached])
+            results = [dict(zip(at, ys, strict=True)).get(i, y) for i, y in enumerate(results)]
+        return rebuilt(program.result, lambda leaf: _put(leaf, results[leaf.number]))
 
     return mapped
 
 
 def _put(leaf: Leaf, array: Any) -> Any:
-    return array if leaf.kind == "array" else wrap(array)
+    return array if leaf.kind == "array" or isinstance(array, Variable) else wrap(array)
 
 
-def _leaves(tree: Any) -> list[Any]:
-    if isinstance(tree, dict):
-        tree = tuple(tree.values())
-    if isinstance(tree, (tuple, list)):
-        return [leaf for part in tree for leaf in _leaves(part)]
-    return [tree]
+def _arrays(arguments: Any) -> list[Any]:
+    """The arrays and Variables in a structure, in the order of their leaves."""
+    return [
+        x
+        for x in leaves(arguments)
+        if isinstance(x, Variable) or (not isinstance(x, PLAIN) and is_array(x))
+    ]
+
+
+def _draws(program: Program) -> bool:
+    return any([e.call.kind == "random" for e in program.equations])
+
+
+def _graded_numbers(form: Any) -> list[int]:
+    """The numbers of the Variables with gradients in a structure."""
+    found = [leaf for leaf in leaves(form) if isinstance(leaf, Leaf)]
+    return [leaf.number for leaf in found if leaf.kind == "variable with gradient"]
 
 
 def _axes(what: str, axes: Any, form: Any, count: int) -> list[int | None]:

@@ -301,12 +301,7 @@ class Places:
         array = getattr(x, "_array", x)
         if isinstance(array, TracedArray) and array._tape is self._tape:
             return x
-        if depends_on(self._differentiated, x):
-            raise NotDifferentiable(
-                "trace: a function uses a Variable from outside whose derivatives are being taken, "
-                "and to them what is traced, as by core.vmap, is a constant. Take the derivatives "
-                "inside."
-            )
+        self._from_outside(x)
         if isinstance(array, TracedArray) or not is_array(array):
             return x
         if isinstance(x, Parameter):
@@ -320,6 +315,14 @@ class Places:
         if x._source is not None:
             self._borrow(x._source, beside._spec)
         return beside
+
+    def _from_outside(self, x: Any) -> None:
+        """Refuse what derivatives are being taken by: to them it would be a constant."""
+        if depends_on(self._differentiated, x):
+            raise NotDifferentiable(
+                "trace: a function uses a Variable from outside whose derivatives are being taken, "
+                "and to them what is traced is a constant. Take the derivatives inside."
+            )
 
     def _borrow(self, source: Any, spec: Any) -> None:
         """Let a place in a graph from outside stand for a traced array, and then as it did."""

@@ -141,7 +141,8 @@ def test_gradients_of_each_example(name):
         near(losses[i], loss)
         for key, g in expected.items():
             near(gradients[key][i], g)
-    assert not losses.requires_grad and all(p.grad is None for p in model.params())
+    assert all(p.grad is None for p in model.params())
+    assert losses.requires_grad and not any([g.requires_grad for g in gradients.values()])
     program = core.trace(core.vmap(function), x, T)
     assert {place.name for place in program.places} == {path for path, _ in model.namedparams()}
     for p in model.params():
@@ -219,6 +220,114 @@ def test_derivatives_by_what_is_the_same_for_all_and_no_argument(kind, name):
     near(core.trace(of_example, X[1])(X[0]), expected[0])
 
 
+W, B = X[:3, :2].astype("d"), X[3].astype("d")
+POINTS, OTHERS = X.astype("d"), X[:4].astype("d") + 1
+GOES_BACK = {  # what vmap computes of w and b, and the same without it
+    "outside": (
+        lambda w, b: core.vmap(lambda x: F.tanh(x @ w) * F.sum(F.sin(x * b)))(POINTS),
+        lambda w, b: F.tanh(POINTS @ w) * F.sum(F.sin(b * POINTS), axis=1, keepdims=True),
+    ),
+    "arguments": (
+        lambda w, b: core.vmap(lambda d, x: {"y": F.tanh(d["b"] @ w) * x}, ({"b": 1}, 0), 1)(
+            {"b": F.stack([b, b * b], axis=1)}, POINTS[:2, :2]
+        )["y"],
+        lambda w, b: F.swapaxes(F.tanh(F.stack([b, b * b]) @ w) * POINTS[:2, :2], 0, 1),
+    ),
+    "what comes from what is outside": (
+        lambda w, b: (lambda z: core.vmap(lambda x: (z @ x) * w[:2])(POINTS[:, :2]))(F.exp(w)[:2]),
+        lambda w, b: F.stack([(F.exp(w)[:2] @ x) * w[:2] for x in POINTS[:, :2]]),
+    ),
+    "one within another": (
+        lambda w, b: core.vmap(
+            lambda x: core.vmap(lambda y, c: F.sin(F.sum(x * y * b * c)), (0, None))(
+                OTHERS, w[0, 0]
+            )
+        )(POINTS),
+        lambda w, b: F.sin(w[0, 0] * F.sum(POINTS[:, None] * OTHERS[None] * b, axis=2)),
+    ),
+    "derivatives inside": (
+        lambda w, b: core.vmap(lambda x: core.vjp(lambda b: F.exp(F.sum(b * b) * x), b)[1](x))(
+            POINTS
+        ),
+        lambda w, b: F.stack([2 * b * F.sum(x * x * F.exp(F.sum(b * b) * x)) for x in POINTS]),
+    ),
+    "derivatives inside of arguments and what comes from outside": (
+        lambda w, b: (
+            lambda z: core.vmap(lambda x: core.jacobian(lambda z, x: F.exp(z * x), z, x)[1])(
+                POINTS * w[0, 0]
+            )
+        )(F.sin(b)),
+        lambda w, b: F.stack(
+            [F.sin(b) * F.exp(F.sin(b) * x) * np.eye(3) for x in POINTS * w[0, 0]]
+        ),
+    ),
+    "products of rows": (
+        lambda w, b: core.vmap(lambda x: F.relu(x[None] @ w)[0] * b[:2])(POINTS),
+        lambda w, b: F.relu(POINTS @ w) * b[:2],
+    ),
+    "what is the same for all": (
+        lambda w, b: core.vmap(lambda x: w, out_axes=0)(POINTS) * POINTS[:, :1, None],
+        lambda w, b: w[None] * POINTS[:, :1, None],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOES_BACK)
+def test_derivatives_go_back_through_it(name):
+    function, plain = GOES_BACK[name]
+    y = plain(core.Variable(W), core.Variable(B)).array
+    weights = np.cos(np.arange(y.size)).reshape(y.shape)
+
+    def loss_of(f):
+        return lambda w, b: F.sum(f(w, b) ** 2 * weights)
+
+    def derivatives(f):
+        rows = core.hessian(loss_of(f), W, B)
+        return *core.jacobian(loss_of(f), W, B), *rows[0], *rows[1], core.jvp(f, [W, B], [W, B])[1]
+
+    for found, expected in zip(derivatives(function), derivatives(plain), strict=True):
+        np.testing.assert_allclose(found.array, expected.array, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_model_is_trained_through_it(captured):
+    def trained(loss_of):
+        core.seed(0)
+        model = core.Sequential(L.Linear(3, 4), F.tanh, L.Linear(4, 3))
+        optimizer = core.optimizers.Adam().setup(model)
+
+        def step(x, t):
+            optimizer.update(lambda: loss_of(model, x, t))
+
+        step = core.capture(step) if captured else step
+        for _ in range(4):
+            step(X, T)
+        core.seed(None)
+        assert not captured or step.replayed == 3
+        return [p.array for p in model.params()]
+
+    def of_each(model, x, t):
+        def of_one(x, t):
+            return F.softmax_cross_entropy(model(x[None]), t[None], normalize=False)
+
+        return F.mean(core.vmap(of_one)(x, t))
+
+    expected = trained(lambda m, x, t: F.softmax_cross_entropy(m(x), t, normalize=False))
+    for one, other in zip(trained(of_each), expected, strict=True):
+        near(one, other)
+
+
+def test_what_is_shared_by_all_is_counted_once_and_draws_are_those_of_the_way_forward():
+    w = core.Variable(W)
+    y = core.vmap(lambda x: w * 2, out_axes=None)(POINTS)
+    assert core.grad([F.sum(y)], [w])[0].array.tolist() == np.full_like(W, 2).tolist()
+    x = core.Variable(np.ones((4, 8)))
+    y = core.vmap(lambda v: F.dropout(v * 3))(x)
+    assert np.array_equal(core.grad([F.sum(y)], [x])[0].array, y.array)
+    with core.no_backprop_mode():
+        assert not core.vmap(F.exp)(x).requires_grad
+
+
 def test_each_example_draws_its_own():
     draws = core.vmap(lambda x: F.dropout(x * 0 + 1))(np.ones((64, 16), "f")).array
     assert set(np.unique(draws)) == {0, 2} and len(np.unique(draws, axis=0)) > 60
@@ -294,6 +403,16 @@ def test_options_of_numpys_functions(name):
     near(found, expected)
 
 
+class Looking(core.FunctionNode):
+    """An operation whose gradient looks at values."""
+
+    def forward(self, inputs):
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, grad_outputs):
+        return (grad_outputs[0] * float(np.asarray(grad_outputs[0].array).sum()),)
+
+
 BN = L.BatchNormalization(3)
 SGD = core.optimizers.SGD().setup(L.Linear(3, 1))
 REFUSALS = {
@@ -314,15 +433,16 @@ REFUSALS = {
     "form": (lambda: core.vmap(F.exp, (0, 0))(X), "in_axes to be .* structure"),
     "out": (lambda: core.vmap(F.exp, 0, 2)(X), "out_axes of an array of 2 dim"),
     "differs": (lambda: core.vmap(F.exp, 0, None)(X), "same for all .* got one that differs"),
-    "around": (lambda: core.jacobian(lambda x: core.vmap(F.exp)(x), X), "vmap: called by a func"),
-    "closed over": (
-        lambda: core.jacobian(lambda x: core.vmap(lambda v: v * x)(X), X[0]),
-        "uses a Variable from outside whose derivatives",
+    "draws": (
+        lambda: core.hvp(lambda x: F.sum(core.vmap(F.dropout)(x)), [X], [X]),
+        "vmap: the function draws random numbers",
     ),
-    "closed over in a trace": (
-        lambda: core.trace(
-            lambda x: core.jacobian(lambda x: core.vmap(lambda v: v * x)(X), x), X[0]
-        ),
+    "no way back": (
+        lambda: F.sum(core.vmap(lambda x: Looking().apply((x,))[0])(core.Variable(X))).backward(),
+        "value of an array was asked for",
+    ),
+    "traced from outside": (
+        lambda: core.jacobian(lambda x: core.trace(lambda v: v * x, X[0])(X[0]), X[0]),
         "uses a Variable from outside whose derivatives",
     ),
 }
