@@ -182,6 +182,8 @@ def lone_channels(draw: st.DrawFn) -> Case:
 @example(Case(1, 3, 1, 2, (3, 140), (1, 5), pad=(0, 2), bias=True), "float32")
 @example(Case(2, 3, 1, 1, (141,), (9,), (2,), (4,), (1,)), "float64")
 @example(Case(2, 9, 1, 1, (28, 28), (3, 3), (2, 2), (1, 1)), "float32")
+@example(Case(2, 3, 1, 2, (9, 37), (7, 4), (1, 2), (3, 2), (1, 2), bias=True), "float32")
+@example(Case(1, 4, 1, 1, (8, 9), (5, 5), pad=(1, 4)), "float64")
 def test_channels_each_by_itself(case: Case, dtype: str) -> None:
     compare(case, dtype, "contiguous")
 

@@ -37,17 +37,20 @@ from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
 FEW_FILTERS = 4  # of a channel; a product of panels is faster for more
+TALL = (3, 5, 7)  # lines of filters that are kept in registers, a column at a time
+DOWNWARDS = 7  # lines of outputs beside them
 TOGETHER = 4  # sums, for a processor ends an addition after four others have begun
 
 
 def _rows(e: Emitter, s: Sizes) -> Iterator[tuple[Any, Any]]:
     """Where rows of outputs begin, and the first window of each in the room."""
-    with e.loop(s.out_d) as d, e.loop(s.out_h) as h:
-        yield _at(s, d, h)
+    with e.loop(s.out_d * s.out_h) as r:
+        yield _at(s, r)
 
 
-def _at(s: Sizes, d: Any, h: Any) -> tuple[Any, Any]:
-    return (d * s.out_h + h) * s.out_w, (d * s.stride_d * s.room_h + h * s.stride_h) * s.line
+def _at(s: Sizes, r: Any) -> tuple[Any, Any]:
+    d, h = r // s.out_h, r % s.out_h
+    return r * s.out_w, (d * s.stride_d * s.room_h + h * s.stride_h) * s.line
 
 
 def _tiles(e: Emitter, s: Sizes) -> Iterator[tuple[list[tuple[Any, Any]], Any]]:
@@ -56,30 +59,82 @@ def _tiles(e: Emitter, s: Sizes) -> Iterator[tuple[list[tuple[Any, Any]], Any]]:
     Of each, where it is among the outputs, and in the room. Vectors of a row, or of several rows,
     meet one element of a filter at a time; the last ones begin earlier, and are made once more.
     """
-    wide = TOGETHER * e.lanes
-    with e.loop(s.out_d) as d, e.whether(s.out_w >= wide) as (along, across):
-        with along, e.loop(s.out_h) as h, e.loop(s.out_w, wide) as i:
-            row, at = _at(s, d, h)
+    wide, count = TOGETHER * e.lanes, s.out_d * s.out_h
+    with e.whether(s.out_w >= wide) as (along, across):
+        with along, e.loop(count) as r, e.loop(s.out_w, wide) as i:
+            row, at = _at(s, r)
             first = i.least(s.out_w - wide)
             yield [(row + first + j, at + first + j) for j in range(0, wide, e.lanes)], None
-        with across, e.whether(s.out_h >= TOGETHER) as (many, few):
-            with many, e.loop(s.out_h, TOGETHER) as h:
-                top = h.least(s.out_h - TOGETHER)
-                rows = [_at(s, d, top + j) for j in range(TOGETHER)]
+        with across, e.whether(count >= TOGETHER) as (many, few):
+            with many, e.loop(count, TOGETHER) as r:
+                top = r.least(count - TOGETHER)
+                rows = [_at(s, top + j) for j in range(TOGETHER)]
                 for i, inside in vectors(e, s.out_w):
                     yield [(row + i, at + i) for row, at in rows], inside
-            with few, e.loop(s.out_h) as h:
-                row, at = _at(s, d, h)
+            with few, e.loop(count) as r:
+                row, at = _at(s, r)
                 for i, inside in vectors(e, s.out_w):
                     yield [(row + i, at + i)], inside
 
 
+def _downwards(
+    e: Emitter,
+    tall: int,
+    y: Any,
+    room: Any,
+    w: Any,
+    bias: Any,
+    floor: Any,
+    offsets: Any,
+    s: Sizes,
+) -> None:
+    """The same of filters of `tall` lines, which lie as lines of the room do, on many lines.
+
+    A column of the filter stays in registers, and what is read of a line adds to all outputs above.
+    """
+    with e.loop(s.out_d, DOWNWARDS) as r:
+        top = r.least(s.out_d - DOWNWARDS)
+        for i, inside in vectors(e, s.out_w):
+            totals = [e.variable(e.broadcast(bias)) for _ in range(DOWNWARDS)]
+            wide = s.taps // tall
+            with e.loop(wide) as k:
+                [offset] = e.numbers(e.at(offsets, k), 1)
+                factors = [e.broadcast(e.read(e.at(w, k + wide * j))) for j in range(tall)]
+                for line in range(tall + DOWNWARDS - 1):
+                    place = e.at(room, (top + line) * s.line + i + offset)
+                    values = e.load(place, where=inside)
+                    for total, j in zip(totals, range(line, line - DOWNWARDS, -1), strict=True):
+                        if 0 <= j < tall:
+                            total.set(e.fused(factors[j], values, total.get()))
+            for j, total in enumerate(totals):
+                place = e.at(y, (top + j) * s.out_w + i)
+                e.store(at_least(e, floor, total.get()), place, inside)
+
+
 @emitted
 def _filtered(
-    e: Emitter, y: Any, room: Any, w: Any, bias: Any, floor: Any, offsets: Any, sizes: Any
+    e: Emitter,
+    y: Any,
+    room: Any,
+    w: Any,
+    bias: Any,
+    floor: Any,
+    offsets: Any,
+    sizes: Any,
+    tall: Any,
 ) -> None:
     """One channel of outputs."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    for lines in TALL:
+        with e.when(tall.equals(lines)):
+            _downwards(e, lines, y, room, w, bias, floor, offsets, s)
+    with e.when(tall.equals(0)):
+        _tile_by_tile(e, y, room, w, bias, floor, offsets, s)
+
+
+def _tile_by_tile(
+    e: Emitter, y: Any, room: Any, w: Any, bias: Any, floor: Any, offsets: Any, s: Sizes
+) -> None:
     for tile, inside in _tiles(e, s):
         totals = [e.variable(e.broadcast(bias)) for _ in tile]
         with e.loop(s.taps) as tap:
@@ -141,6 +196,7 @@ def _convolution(
     room: Any,
     offsets: Any,
     sizes: Any,
+    tall: Any,
     bias: Any,
     floor: Any,
     start: Any,
@@ -154,7 +210,7 @@ def _convolution(
             f, to = channel % s.groups * s.filters + i, channel * s.filters + i
             first = e.read(e.at(b, f * bias))
             place = e.at(y, to * s.places)
-            _filtered(e, place, room, e.at(W, f * s.taps), first, floor, offsets, sizes)
+            _filtered(e, place, room, e.at(W, f * s.taps), first, floor, offsets, sizes, tall)
 
 
 @emitted
@@ -215,6 +271,7 @@ def convolve_channels(
     room: Write2,
     offsets: Indices,
     sizes: Indices,
+    tall: int,
     bias: int,
     floor: Real,
     start: int,
@@ -222,7 +279,7 @@ def convolve_channels(
     thread: int,
 ) -> None:
     """Channels of all images from `start` to `stop`, at least floor."""
-    _convolution(x, W, b, y, room[thread], offsets, sizes, bias, floor, start, stop)
+    _convolution(x, W, b, y, room[thread], offsets, sizes, tall, bias, floor, start, stop)
 
 
 @compiled
@@ -272,6 +329,12 @@ def _plan(g: Geometry, groups: int, filters: int) -> Plan:
     return plan_of(axes_of(g), groups, 1, filters // max(1, groups), 0, 0)
 
 
+def _tall(g: Geometry) -> int:
+    """The lines of a filter for which there is a loop by itself, or 0."""
+    many = len(g.size) == 2 and g.out[0] >= DOWNWARDS and g.stride[0] == g.dilate[0] == 1
+    return g.ksize[0] if many and g.ksize[0] in TALL else 0
+
+
 def convolution(
     g: Geometry, x: Array, W: Array, b: Array | None, y: Array, floor: float = LOWEST
 ) -> None:
@@ -281,7 +344,7 @@ def convolution(
     arrays = [*contiguous(x, W), biases, y.reshape(-1)]
 
     room = scratch("room", plan.sizes.plane, x.dtype)
-    known = (*arrays, room, plan.offsets, plan.numbers, bias, x.dtype.type(floor))
+    known = (*arrays, room, plan.offsets, plan.numbers, _tall(g), bias, x.dtype.type(floor))
     spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
     parallel.each(
         convolve_channels,
