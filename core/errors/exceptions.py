@@ -195,18 +195,20 @@ def nearest(
     """
     import difflib
 
-    from core.errors.synonyms import folded, ours, quoted
+    from core.errors.synonyms import folded, ours, quoted, spellings
 
     capital = name[:1].isupper() and kind != "functions"  # there a function is meant, not its class
     alike = sorted(known, key=lambda each: (each[:1].isupper() == capital, each))
     spelt = {folded(each): each for each in alike}
-    word = folded(name)
-    if word not in spelt:
-        other = ours(name, kind, spelt) or (elsewhere or {}).get(word)
+    for word in spellings(name):
+        if word in spelt:
+            return f" Did you mean {spelt[word]!r}?"
+        other = ours(word, kind, spelt) or (elsewhere or {}).get(word)
         if other:
             return f" Did you mean {quoted(other)}?"
-        word = next(iter(difflib.get_close_matches(word, list(spelt), n=1, cutoff=0.6)), "")
-    return f" Did you mean {spelt[word]!r}?" if word in spelt else ""
+    near = [word for word in spelt if sorted(word) == sorted(folded(name))]  # letters exchanged
+    near = near or difflib.get_close_matches(folded(name), list(spelt), n=1, cutoff=0.6)
+    return f" Did you mean {spelt[near[0]]!r}?" if near else ""
 
 
 def refuse_unknown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from core.errors.exceptions import UnknownName
@@ -44,6 +45,20 @@ def folded(name: str) -> str:
     True
     """
     return name.replace("_", "").casefold()
+
+
+def spellings(name: str) -> list[str]:
+    """A name as tables may have it, folded: as it is, not lazy, without a number of axes.
+
+    >>> spellings("LazyBatchNorm2d")
+    ['lazybatchnorm2d', 'batchnorm2d', 'lazybatchnorm', 'batchnorm']
+    """
+    word = folded(name)
+    return [
+        each.removeprefix(start)
+        for each in (word, re.sub(r"[123]d$", "", word))
+        for start in ("", "lazy")
+    ]
 
 
 _FOLDED = {

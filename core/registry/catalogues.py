@@ -98,7 +98,8 @@ class Catalogue:
             theirs = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
             for word, target in (theirs | known).items():
                 if target:
-                    found.setdefault(word, target if "." in target else f"{FACADES[kind]}.{target}")
+                    own = f"{FACADES[kind]}.{target}" if target.isidentifier() else target
+                    found.setdefault(word, own)
         return found
 
     def _recall(self) -> tuple[str, BaseException | None]:
