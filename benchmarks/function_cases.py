@@ -90,6 +90,12 @@ CASES: dict[str, Case] = {
     "rsqrt of squares": Case(
         lambda F, x: F.rsqrt(x * x + 1), lambda torch, x: torch.rsqrt(x * x + 1), (TABLE,)
     ),
+    "lgamma of squares": Case(
+        lambda F, x: F.lgamma(x * x + 0.5), lambda torch, x: torch.lgamma(x * x + 0.5), (TABLE,)
+    ),
+    "digamma of squares": Case(
+        lambda F, x: F.digamma(x * x + 0.5), lambda torch, x: torch.digamma(x * x + 0.5), (TABLE,)
+    ),
     "prelu": Case(
         lambda F, x, W: F.prelu(x, W),
         lambda torch, x, W: torch.nn.functional.prelu(x, W),

@@ -1853,13 +1853,13 @@ def fmod(x: Operand, divisor: Operand) -> Variable:
 def digamma(x: Array) -> Variable:
     """Compute the derivative of the gamma function's logarithm for each element.
 
-    The derivative is zeta(2, x), mirrored below 0.
+    The derivative is the sum of 1 / (x + k)^2 over k = 0, 1, 2, ...
 
     Args:
         x: Floating, of any shape.
 
     Returns:
-        The shape and dtype of `x`; NaN at 0, -1, -2, ...
+        The shape and dtype of `x`; NaN at -1, -2, ..., and infinite at 0, with the other sign.
 
     Raises:
         InvalidType: `x` is not floating.
@@ -1878,7 +1878,7 @@ def lgamma(x: Array) -> Variable:
         x: Floating, of any shape.
 
     Returns:
-        The shape and dtype of `x`; infinite at 0, -1, -2, ...
+        The shape and dtype of `x`; infinite at 0, -1, -2, ..., and at both infinities.
 
     Raises:
         InvalidType: `x` is not floating.

@@ -39,7 +39,7 @@ POINTS = {
         math.inf,
         math.nan,
     ],
-    "digamma": [1e-100, 0.1, 0.5, 1, 7.9, 8, 1e8, -0.5, -2.7, -30.3, -3, math.nan],
+    "digamma": [1e-100, 0.1, 0.5, 1, 7.9, 8, 1e8, -0.5, -2.7, -30.3, -3, math.nan, 0, -0.0],
 }
 
 
@@ -47,7 +47,14 @@ POINTS = {
 def test_values_are_scipys(name):
     x = np.array(POINTS[name], float)
     plain = {"lgamma": special.gammaln, "digamma": special.psi}.get(name) or getattr(special, name)
-    np.testing.assert_allclose(getattr(F, name)(x).array, plain(x), rtol=2e-13, atol=2e-15)
+    with np.errstate(divide="ignore"):
+        for points in (x, np.resize(x, 70000)):  # by the formula, and in a loop
+            found = getattr(F, name)(points).array[: len(x)]
+            np.testing.assert_allclose(found, plain(x), rtol=2e-13, atol=2e-15)
+
+
+def test_the_gamma_functions_logarithm_is_infinite_at_both_infinities():
+    np.testing.assert_array_equal(F.lgamma(np.array([-math.inf, math.inf])).array, math.inf)
 
 
 def test_polygamma_and_zeta_are_scipys():
@@ -68,6 +75,19 @@ def test_derivatives_at_negative_arguments(name):
     x, g = np.array([-0.5, -1.4, -2.6, 0.3, 4.0]), np.ones(5)
     check_backward(getattr(F, name), x, g, eps=1e-4, atol=1e-5, rtol=1e-5)
     check_double_backward(getattr(F, name), x, g, g, eps=1e-4, atol=1e-4, rtol=1e-4)
+
+
+def test_the_derivative_of_digamma_is_trigamma():
+    x = np.array([1e-5, 0.3, 1, 7.9, 8, 1e3, 1e12, np.inf, -0.5, -2.7, -30.3, -3])
+    for points in (x, np.resize(x, 70000)):
+        given = Variable(points)
+        F.sum(F.digamma(given)).backward()
+        expected = special.polygamma(1, x[:8])
+        np.testing.assert_allclose(given.grad[:8], expected, rtol=1e-14)
+        squared = (np.pi / np.sin(np.pi * x[8:11])) ** 2
+        expected = squared - special.polygamma(1, 1 - x[8:11])
+        np.testing.assert_allclose(given.grad[8:11], expected, rtol=1e-12)
+        assert given.grad[11] == np.inf
 
 
 def test_the_derivative_of_log_ndtr_far_below():

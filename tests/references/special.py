@@ -16,5 +16,6 @@ REFERENCES = {
     "Ndtr": special.ndtr,
     "Ndtri": special.ndtri,
     "Polygamma": special.polygamma,
+    "Trigamma": lambda x: special.polygamma(1, x),
     "Zeta": special.zeta,
 }

@@ -19,7 +19,7 @@ class LGamma(Elementwise):
     The derivative is digamma.
 
     Returns:
-        The shape and dtype of `x`; infinite at 0, -1, -2, ...
+        The shape and dtype of `x`; infinite at 0, -1, -2, ..., and at both infinities.
 
     >>> import core.functions as F, numpy as np
     >>> F.lgamma(np.array([5, -0.5], "d"))
@@ -40,10 +40,10 @@ class LGamma(Elementwise):
 class Digamma(Elementwise):
     """Compute the derivative of the gamma function's logarithm for each element.
 
-    The derivative is zeta(2, x), mirrored below 0.
+    The derivative is the sum of 1 / (x + k)^2 over k = 0, 1, 2, ...
 
     Returns:
-        The shape and dtype of `x`; NaN at 0, -1, -2, ...
+        The shape and dtype of `x`; NaN at -1, -2, ..., and infinite at 0, with the other sign.
 
     >>> import core.functions as F, numpy as np
     >>> F.digamma(np.array([1, 0.5], "d"))
@@ -58,11 +58,26 @@ class Digamma(Elementwise):
         return gamma_functions.in_double(xp, gamma_functions.digamma, x, like=x)
 
     def gradient(self, xp, g, x):
+        return g * Trigamma().evaluate(x)
+
+
+class Trigamma(Elementwise):
+    """The derivative of digamma; its own is -2 zeta(3, x), mirrored below 0."""
+
+    wide = True
+    domain = Domain(x=real(0.3, 9))
+
+    def compute(self, xp, x):
+        return gamma_functions.in_double(xp, gamma_functions.trigamma, x, like=x)
+
+    def gradient(self, xp, g, x):
         mirrored = x < 0
         above = xp.where(mirrored, 1.0 - x, x)
-        slope = Zeta().evaluate(xp.ones_like(x) * 2.0, above)
-        sine = xp.sin(xp.where(mirrored, x, 0.5) * pi)
-        return g * xp.where(mirrored, pi**2 / (sine * sine) - slope, slope)
+        slope = 2 * Zeta().evaluate(xp.ones_like(x) * 3.0, above)
+        turned = xp.where(mirrored, x, 0.5) * pi
+        sine = xp.sin(turned)
+        bend = 2 * pi**3 * xp.cos(turned) / (sine * sine * sine)
+        return -g * (slope + xp.where(mirrored, bend, 0.0))
 
 
 class Polygamma(Elementwise):

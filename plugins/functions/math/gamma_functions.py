@@ -5,6 +5,7 @@ Each takes the namespace first, and arrays of float64.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial, inf, log, nan, pi
 from typing import Any
 
@@ -30,6 +31,12 @@ DIRECT = 10
 """How many terms of zeta's sum are added one by one, before the rest is estimated."""
 
 _STEPS = 8  # the asymptotic series are good from there on
+_ROUNDING = 1.5 * 2**52  # added to a number it rounds that, and is taken off again
+_STIRLING = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:8], 1)]
+_OF_TRIGAMMA = BERNOULLI[:9]
+_ASYMPTOTIC = [b / (2 * k) for k, b in enumerate(BERNOULLI[:9], 1)]
+_SINE = [(-1) ** k * pi ** (2 * k) / factorial(2 * k + 1) for k in range(12)]  # sin(πx) / (πx)
+_COSINE = [(-1) ** k * pi ** (2 * k) / factorial(2 * k) for k in range(13)]  # cos(πx)
 
 
 def in_double(xp: Any, formula: Any, *inputs: AnyArray, like: AnyArray) -> AnyArray:
@@ -37,51 +44,83 @@ def in_double(xp: Any, formula: Any, *inputs: AnyArray, like: AnyArray) -> AnyAr
     return xp.astype(formula(xp, *[xp.astype(x, xp.float64) for x in inputs]), like.dtype)
 
 
+def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    total = x * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[:-2]):
+        total = total * x + c
+    return total
+
+
 def lgamma(xp: Any, x: Any) -> AnyArray:
-    """The logarithm of |Γ(x)|; infinite at 0, -1, -2, ..."""
-    mirrored = x < 0.5
-    below = xp.where(mirrored, x, 0.25)
-    fraction = xp.abs(below - xp.round(below))  # |sin(πx)| depends on it alone, and is precise so
-    pole = fraction == 0
-    above = _lgamma_above(xp, xp.where(mirrored, 1.0 - x, x))
-    sine = xp.sin(pi * xp.where(pole, 0.5, fraction))
-    return xp.where(pole, inf, xp.where(mirrored, log(pi) - xp.log(sine) - above, above))
-
-
-def _lgamma_above(xp: Any, x: Any) -> AnyArray:
-    """Stirling's series for x >= 1/2, at x + 8 where x is small."""
-    small = x < _STEPS
-    product = xp.ones_like(x)
-    for i in range(_STEPS):
-        product = product * xp.where(small, x + float(i), 1.0)
-    z = xp.where(small, x + float(_STEPS), x)
+    """The logarithm of |Γ(x)|; infinite at 0, -1, -2, ..., and at infinity either way."""
+    mirrored, fraction = _mirrored(xp, x)
+    size = xp.abs(fraction)
+    y = xp.where(mirrored, 1.0 - x, x)
+    small, z, q, _ = _raised(xp, y)
+    inverse = 1.0 / z
     total = (z - 0.5) * (xp.log(z) - 1) + (log(2 * pi) - 1) / 2  # infinite where z is
-    for k, b in enumerate(BERNOULLI[:9], 1):
-        total = total + b / (2 * k * (2 * k - 1)) / z ** float(2 * k - 1)
-    return total - xp.log(product)
+    total = total + inverse * _polynomial(_STIRLING, inverse * inverse)
+    # Γ(z) is Γ(y) times y, y + 1, ..., y + 7, and Γ(x) Γ(1 - x) is π / sin(πx).
+    product = xp.where(small, q * (q + 6) * (q + 10) * (q + 12), 1.0)
+    sine = size * _polynomial(_SINE, size * size)
+    total = xp.where(mirrored, -total, total)
+    found = total - xp.log(xp.where(mirrored, xp.where(size > 0, sine, 1.0) / product, product))
+    return xp.where(mirrored & (size == 0), inf, found)
+
+
+def _mirrored(xp: Any, x: Any) -> tuple[Any, Any]:
+    """Where x is below 1/2, and how far it is from the nearest integer there, else 0."""
+    mirrored = x < 0.5
+    below = xp.where(mirrored, xp.maximum(x, -(2.0**51)), 0.0)  # those beyond are taken for whole
+    return mirrored, below - ((below + _ROUNDING) - _ROUNDING)
+
+
+def _raised(xp: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    """Where y >= 1/2 is small, and z, which is y, or y + 8 there, where the series are good.
+
+    With them q = y (y + 7) and the sum of the two: of the numbers between, y + 1 and y + 6, y + 2
+    and y + 5, y + 3 and y + 4 have the same sum, and the products q + 6, q + 10 and q + 12.
+    """
+    small = y < _STEPS
+    low = xp.where(small, y, 1.0)
+    return small, xp.where(small, y + float(_STEPS), y), low * (low + 7), 2 * low + 7
 
 
 def digamma(xp: Any, x: Any) -> AnyArray:
-    """The derivative of log Γ; NaN at 0, -1, -2, ..."""
-    fraction = x - xp.round(x)
-    pole = (fraction == 0) & (x <= 0)
-    mirrored = x < 0.5
-    above = _digamma_above(xp, xp.where(mirrored, 1.0 - x, x))
-    tangent = xp.tan(pi * xp.where(mirrored & ~pole, fraction, 0.25))
-    return xp.where(pole, nan, xp.where(mirrored, above - pi / tangent, above))
+    """The derivative of log Γ; NaN at -1, -2, ..., and at 0 infinite with the other sign."""
+    mirrored, fraction = _mirrored(xp, x)
+    y = xp.where(mirrored, 1.0 - x, x)
+    small, z, q, both = _raised(xp, y)
+    inverse = 1.0 / z
+    square = inverse * inverse
+    total = xp.log(z) - 0.5 * inverse - square * _polynomial(_ASYMPTOTIC, square)
+    # The sum of the inverses of y, y + 1, ..., y + 7: of their product the derivative, over it.
+    product = q * (q + 6) * (q + 10) * (q + 12)
+    slope = ((4 * q + 84) * q + 504) * q + 720
+    total = total - xp.where(small, both * slope / product, 0.0)
+    square = fraction * fraction
+    apart = (fraction != 0) | (x == 0)
+    sine = xp.where(mirrored & apart, fraction * _polynomial(_SINE, square), 1.0)
+    return xp.where(
+        mirrored, xp.where(apart, total - _polynomial(_COSINE, square) / sine, nan), total
+    )
 
 
-def _digamma_above(xp: Any, x: Any) -> AnyArray:
-    """The asymptotic series for x >= 1/2, at x + 8 where x is small."""
-    small = x < _STEPS
-    total = xp.zeros_like(x)
-    for i in range(_STEPS):
-        total = total - xp.where(small, 1.0 / (x + float(i)), 0.0)
-    z = xp.where(small, x + float(_STEPS), x)
-    total = total + xp.log(z) - 0.5 / z
-    for k, b in enumerate(BERNOULLI[:10], 1):
-        total = total - b / (2 * k) / z ** float(2 * k)
-    return total
+def trigamma(xp: Any, x: Any) -> AnyArray:
+    """The derivative of digamma; infinite at 0, -1, -2, ..."""
+    mirrored, fraction = _mirrored(xp, x)
+    y = xp.where(mirrored, 1.0 - x, x)
+    small, z, q, both = _raised(xp, y)
+    inverse = 1.0 / z
+    square = inverse * inverse
+    total = inverse * (1.0 + 0.5 * inverse + square * _polynomial(_OF_TRIGAMMA, square))
+    # Of each pair the sum of inverse squares: (sum^2 - 2 product) / product^2.
+    for pair in (q, q + 6, q + 10, q + 12):
+        total = total + xp.where(small, (both * both - 2 * pair) / (pair * pair), 0.0)
+    sine = fraction * _polynomial(_SINE, fraction * fraction)
+    whole = fraction == 0
+    below = xp.where(whole, inf, 1.0 / xp.where(whole, 1.0, sine * sine) - total)
+    return xp.where(mirrored, below, total)
 
 
 def zeta(xp: Any, x: Any, q: AnyArray) -> AnyArray:
