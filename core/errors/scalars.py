@@ -24,7 +24,9 @@ def is_scalar(value: object) -> bool:
     >>> is_scalar(np.float32(1)), is_scalar(np.array(1.0)), is_scalar(1.0)
     (True, False, False)
     """
-    if isinstance(value, Variable) or getattr(value, "shape", None) != ():
+    if not hasattr(type(value), "shape"):  # objects may answer to any name, or raise for it
+        return False
+    if isinstance(value, Variable) or value.shape != ():  # type: ignore[attr-defined]
         return False
     return hasattr(value, "item") and not hasattr(value, "__dlpack__")
 

@@ -116,6 +116,7 @@ class Reached:
         self._kept: list[Any] = []  # for what is known by its id must not go
         self._seen: set[Any] = set()
         self.used: set[str] = set()
+        self._asked: set[str] = set()  # by code that goes on where there is nothing of the name
         self._owners: list[tuple[str, Any]] = []
         self._classes: dict[int, dict[str, list[type]]] = {}  # by the id of a class
         self._waiting: list[tuple[str, Any]] = []
@@ -225,6 +226,7 @@ class Reached:
         scope, used = function.__globals__, set(names_in(function.__code__))
         texts = _texts(function.__code__)
         self.used |= used | (texts if used & _BY_TEXT else set())
+        self._asked |= texts if used & {"getattr", "hasattr"} else set()
         if not used.isdisjoint(_ENVIRONMENT):
             self._reach("os.environ", vars(os.environ)["_data"])
         for name, cell in zip(
@@ -306,15 +308,16 @@ class Reached:
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
         inherits = "super" in self.used
-        if (id(owner), name, inherits) in self._seen:
+        seen = id(owner), name, inherits, name in self._asked
+        if seen in self._seen:
             return
-        self._seen.add((id(owner), name, inherits))
+        self._seen.add(seen)
         own, cls = getattr(owner, "__dict__", {}), owner if isinstance(owner, type) else type(owner)
         classes = self._having(cls).get(name, ())
         if isinstance(owner, Optimizer) or (isinstance(owner, Link) and name in own):
             return
         if not classes:
-            if name in own:
+            if name in own or (name in self._asked and _may_get(owner)):
                 self._name(f"{label}.{name}", owner, name)
             return
         common = vars(classes[0])[name]
@@ -354,10 +357,17 @@ _UNNAMED = (
 _IMPLICIT = frozenset([f"__{name}__" for name in _UNNAMED])
 """Methods that code calls without their names."""
 
-_BY_TEXT = {"getattr", "vars", "__dict__", "attrgetter", "globals"}
+_BY_TEXT = {"getattr", "hasattr", "vars", "__dict__", "attrgetter", "globals"}
 _ENVIRONMENT = frozenset(["environ", "getenv"])
 _TOGETHER = frozenset(["vars", "__dict__", "asdict", "astuple"])
 _LIBRARY = os.path.dirname(os.__file__)
+
+
+def _may_get(owner: Any) -> bool:
+    """Whether it could get an attribute of a name it lacks, and says so without running code."""
+    if isinstance(owner, ModuleType):
+        return "__getattr__" not in vars(owner)
+    return not isinstance(owner, (Link, FunctionType)) and not hasattr(type(owner), "__getattr__")
 
 
 def _is_value(x: Any) -> bool:

@@ -172,6 +172,16 @@ HELD = {  # what is held, how a step reads it, how it changes
     "a property": (lambda: Settings(), lambda h: h.doubled, setting()),
     "an item": (lambda: Settings(), lambda h: h[0], setting()),
     "a text": (lambda: Settings(), lambda h: getattr(h, "rate"), setting()),  # noqa: B009
+    "an attribute that is not there yet": (
+        lambda: [SimpleNamespace()],
+        lambda h: getattr(h[0], "rate", 2.0),
+        setting(lambda h: h[0]),
+    ),
+    "whether there is an attribute": (
+        lambda: type("Own", (), {})(),
+        lambda h: 3.0 if hasattr(h, "rate") else 2.0,
+        setting(),
+    ),
     "another function": (lambda: Settings(), rate_of, setting()),
     "an entry as an attribute": (lambda: Entries(rate=2.0), rate_of, put(["rate"], 3.0)),
     "an attribute of a list": (lambda: Rates([1.0]), rate_of, setting()),
