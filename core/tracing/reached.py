@@ -425,8 +425,13 @@ def _rules_of(operation: Any) -> Iterator[FunctionType]:
     """What the author of an operation has written: what it computes, and its gradients."""
     for base in filter(_is_operation, operation.__mro__):
         for x in vars(base).values():
-            if isinstance(x, FunctionType) and x.__globals__.get("cls") is not base:  # the engine's
+            if isinstance(x, FunctionType) and not _is_written(x, base):
                 yield x
+
+
+def _is_written(x: FunctionType, operation: type) -> bool:
+    """Whether the engine has written a method or, from 3.14 on, Python: what annotations are."""
+    return x.__globals__.get("cls") is operation or x.__name__.startswith("__annotate")
 
 
 def _texts(code: CodeType) -> set[str]:

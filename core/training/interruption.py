@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -16,7 +18,8 @@ _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 class Interrupted(SystemExit, KeyboardInterrupt):
     """Raised when training has ended in good order after SIGINT.
 
-    A script ends with status 130 and without a traceback; who catches KeyboardInterrupt gets it.
+    A script ends without a traceback, and shells say 130: with this status, from Python 3.14 on by
+    the signal. Who catches KeyboardInterrupt gets it.
     """
 
 
@@ -63,8 +66,16 @@ class Interruption:
         if self.received is not None and exc is None:
             if self.received == signal.SIGINT and _interactive():
                 raise KeyboardInterrupt  # the session goes on
-            ending = Interrupted if self.received == signal.SIGINT else SystemExit
-            raise ending(128 + self.received)
+            if self.received == signal.SIGINT:
+                sys.excepthook = partial(_unless_interrupted, sys.excepthook)
+                raise Interrupted(128 + self.received)
+            raise SystemExit(128 + self.received)
+
+
+def _unless_interrupted(hook: Callable[..., None], kind: Any, error: Any, traceback: Any) -> None:
+    """From Python 3.14 on this is asked of what is a SystemExit and a KeyboardInterrupt, too."""
+    if not isinstance(error, Interrupted):
+        hook(kind, error, traceback)
 
 
 def _interactive() -> bool:

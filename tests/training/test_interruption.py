@@ -103,7 +103,8 @@ def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number)
     process.send_signal(number)
     (tmp_path / "sent").touch()
     _, told = process.communicate(timeout=120)
-    assert process.returncode == 128 + number
+    by_signal = number == signal.SIGINT and sys.version_info >= (3, 14)  # of which shells say 130
+    assert process.returncode == (-number if by_signal else 128 + number)
     file = str(tmp_path / "snapshot_iter_6")
     assert told == (
         f"{number.name}: training stopped after iteration 6. Saved: {file}. To go on from there, "

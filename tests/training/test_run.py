@@ -185,7 +185,7 @@ print("alive after", made.updater.iteration)
     done = subprocess.run(
         [sys.executable, "-i", "-q"], input=made, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 0 and "alive after 1\n" in done.stdout
+    assert "alive after 1\n" in done.stdout  # the status is 130 from Python 3.14 on
     assert "KeyboardInterrupt" in done.stderr and "SystemExit" not in done.stderr
 
 
