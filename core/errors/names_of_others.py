@@ -230,6 +230,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "ones_": "One",
         "RandomNormal": "Normal",
         "RandomUniform": "Uniform",
+        "trunc_normal_": "TruncatedNormal",
         "xavier_normal_": "GlorotNormal",
         "xavier_uniform_": "GlorotUniform",
         "zeros_": "Zero",

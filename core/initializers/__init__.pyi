@@ -14,6 +14,7 @@ from plugins.initializers.normal import GlorotNormal as GlorotNormal
 from plugins.initializers.normal import HeNormal as HeNormal
 from plugins.initializers.normal import LeCunNormal as LeCunNormal
 from plugins.initializers.normal import Normal as Normal
+from plugins.initializers.normal import TruncatedNormal as TruncatedNormal
 from plugins.initializers.orthogonal import Orthogonal as Orthogonal
 from plugins.initializers.uniform import GlorotUniform as GlorotUniform
 from plugins.initializers.uniform import HeUniform as HeUniform

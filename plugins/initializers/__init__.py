@@ -5,7 +5,7 @@ from core.registry import lazily
 
 provides = {
     "constant": "Constant Zero One NaN Identity",
-    "normal": "Normal LeCunNormal GlorotNormal HeNormal",
+    "normal": "Normal TruncatedNormal LeCunNormal GlorotNormal HeNormal",
     "uniform": "Uniform LeCunUniform GlorotUniform HeUniform",
     "orthogonal": "Orthogonal",
     "interpolation": "UpsamplingDeconvFilter DownsamplingConvFilter",

@@ -22,6 +22,11 @@ SHAPE = (40, 30, 3, 2)
 FAN_IN, FAN_OUT = 30 * 6, 40 * 6
 SPREADS = {
     "Normal": (initializers.Normal, 0.05),
+    "TruncatedNormal": (initializers.TruncatedNormal, 0.05 * 0.879626),
+    "TruncatedNormal(0.2, bound=1)": (
+        lambda **kw: initializers.TruncatedNormal(0.2, bound=1, **kw),
+        0.2 * 0.539605,
+    ),
     "Normal(0.2)": (lambda **kw: initializers.Normal(0.2, **kw), 0.2),
     "LeCunNormal": (initializers.LeCunNormal, math.sqrt(1 / FAN_IN)),
     "LeCunNormal(3)": (lambda **kw: initializers.LeCunNormal(3, **kw), 3 * math.sqrt(1 / FAN_IN)),
@@ -74,7 +79,7 @@ def test_every_initializer_has_the_reference_s_arguments():
         ours = [[one.name, one.default] for one in parameters if one.default is not one.empty]
         ours = [one for one in ours if one[0] != "rng"]
         assert ours == declared, name
-    ones = {"Initializer", "NaN", "generate_array"}
+    ones = {"Initializer", "NaN", "TruncatedNormal", "generate_array"}
     assert set(core.registry.catalogue("initializers").names()) == {*CHAINER["signatures"], *ones}
 
 
@@ -86,9 +91,23 @@ def test_random_initializers_have_their_spread(spread, name):
     count = values.size
     assert abs(values.mean()) < 5 * deviation / math.sqrt(count)
     assert values.std() == pytest.approx(deviation, rel=0.03)
-    # A fourth moment tells the two families apart: 3 for a normal distribution, 1.8 for a uniform.
-    expected = 3.0 if "Normal" in spread else 1.8
+    # A fourth moment tells the families apart: 3 for a normal distribution, 1.8 for a uniform.
+    truncated = {"TruncatedNormal": 2.366, "TruncatedNormal(0.2, bound=1)": 1.941}
+    expected = truncated.get(spread, 3.0 if "Normal" in spread else 1.8)
     assert ((values / deviation) ** 4).mean() == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("bound", [1e-3, 1.5, 5, 40])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_truncated_draws_stay_within_their_bound(bound, dtype):
+    draws = generate_array(initializers.TruncatedNormal(3, bound=bound), (30000,), np, dtype)
+    assert abs(draws).max() <= np.dtype(dtype).type(3 * bound) and draws.min() < 0 < draws.max()
+    assert draws.dtype == dtype and np.isfinite(draws).all() and len(np.unique(draws)) > 1000
+
+
+def test_a_bound_is_above_0():
+    with pytest.raises(ValueError, match="expected a bound above 0, got 0"):
+        initializers.TruncatedNormal(bound=0)
 
 
 @pytest.mark.parametrize("spread", SPREADS)
