@@ -84,8 +84,7 @@ class Protocols:
         return int(self.item())
 
     def _refuse_silent_loss(self: Any, what: str) -> None:
-        floating = self._source is not None and self._spec.kind not in "biu"
-        if floating and current_state().backprop:
+        if self._source is not None and self._spec.kind not in "biu" and current_state().backprop:
             raise TypeError(
                 f"{what}: this Variable needs a gradient, which a plain array would silently lose. "
                 "Take its .array, or use it under core.no_backprop_mode()."
