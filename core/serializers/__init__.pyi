@@ -6,6 +6,7 @@ from plugins.serializers.hdf5 import HDF5Deserializer as HDF5Deserializer
 from plugins.serializers.hdf5 import HDF5Serializer as HDF5Serializer
 from plugins.serializers.hdf5 import load_hdf5 as load_hdf5
 from plugins.serializers.hdf5 import save_hdf5 as save_hdf5
+from plugins.serializers.keras import load_keras as load_keras
 from plugins.serializers.npz import NpzDeserializer as NpzDeserializer
 from plugins.serializers.npz import load_npz as load_npz
 from plugins.serializers.npz import save_npz as save_npz

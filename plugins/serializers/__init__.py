@@ -7,6 +7,7 @@ from core import hookimpl
 provides = {
     "dictionary": "DictionarySerializer",
     "hdf5": "HDF5Deserializer HDF5Serializer load_hdf5 save_hdf5",
+    "keras": "load_keras",
     "npz": "NpzDeserializer load_npz save_npz",
     "pickled": "load_pickled",
     "torch": "load_torch",

@@ -156,7 +156,7 @@ def _layers(gates: int) -> Callable[[Any], Iterator[Part]]:
     return rule
 
 
-def _interleaved(x: Array) -> Array:
+def interleaved(x: Array) -> Array:
     """Gates input, forget, cell, output, each together, as cell, input, forget, output by unit."""
     i, f, g, o = np.split(x, 4)
     return np.stack([g, i, f, o], axis=1).reshape(x.shape)
@@ -178,11 +178,11 @@ def _lstm(*ends: str) -> Callable[[Any], Iterator[Part]]:
         how = "gates interleaved"
         for entry, name in (("upward/W", "weight_ih"), ("lateral/W", "weight_hh")):
             weight = (names(name),)
-            yield Part((entry,), weight, lambda x: [_interleaved(x)], lambda x: [_apart(x)], how)
+            yield Part((entry,), weight, lambda x: [interleaved(x)], lambda x: [_apart(x)], how)
         yield Part(
             ("upward/b",),
             (names("bias_ih"), names("bias_hh")),
-            lambda x, y: [_interleaved(x + y)],
+            lambda x, y: [interleaved(x + y)],
             lambda x: [_apart(x), np.zeros_like(x)],
             f"summed, {how}",
             optional=True,

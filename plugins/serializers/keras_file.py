@@ -1,0 +1,129 @@
+"""Files of Keras's: which layers they have, and the arrays of each, in the order of its weights.
+
+Keras 3 writes `model.weights.h5`, alone or in a zip archive, `model.keras`. Its groups have the
+paths of the model's attributes; layers in lists are called by their classes, and numbered. The
+arrays of a layer are `vars/0`, `vars/1`, ..., those of its parts lie in groups of their own. Older
+files, `model.h5`, say in attributes which layers there are and what their arrays are called.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.errors import CheckpointDamaged, CheckpointError
+from plugins.serializers.entries import FREE, PLAUSIBLE, Array
+from plugins.serializers.extras import need
+from plugins.serializers.hdf5_file import GroupEntries, blaming
+
+WEIGHTS = "model.weights.h5"
+"""The weights in an archive."""
+
+PARTS = (
+    *["cell", "forward_layer", "backward_layer"],
+    *["query_dense", "key_dense", "value_dense", "output_dense"],
+)
+"""Parts of a layer, in the order in which its weights are."""
+
+_ASIDE = re.compile(r"(^|/)(optimizer|metrics?|_metrics|compile_metrics|seed_generator)(/|$)")
+"""Groups of other things than weights."""
+
+
+class Layer(NamedTuple):
+    """A layer of a file: its path, its class in lower case where the name tells, its arrays."""
+
+    path: str
+    kind: str
+    arrays: list[Array]
+
+
+def layers_of(data: bytes, label: str) -> tuple[list[Layer], bool]:
+    """The layers of a file, and whether their order is that of the model.
+
+    Raises CheckpointDamaged where it is no such file, and CheckpointError where it asks for more
+    than plain arrays.
+    """
+    h5py = need("h5py", "hdf5", "load_keras")
+    if data[:2] == b"PK":
+        data = _unpacked(data, label)
+    with blaming(label), h5py.File(BytesIO(data), "r") as file:
+        group = file.get("model_weights", file)
+        if "layer_names" in group.attrs:
+            return [*_listed(group, label)], True
+        return sorted(_grouped(group, label), key=lambda layer: _numbered(layer.path)), False
+
+
+def _unpacked(data: bytes, label: str) -> bytes:
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            info = archive.getinfo(WEIGHTS)
+            if info.file_size > max(FREE, PLAUSIBLE * info.compress_size):
+                raise CheckpointError(
+                    f"{label}: {WEIGHTS} has {info.compress_size} bytes that would unpack to "
+                    f"{info.file_size}, and is refused."
+                )
+            return archive.read(info)
+    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise CheckpointDamaged(
+            f"{label}: expected an archive of Keras's with {WEIGHTS} in it: {error}. Nothing was "
+            "loaded."
+        ) from error
+
+
+def _numbered(path: str) -> list[tuple[str, int]]:
+    """Paths in order, names with numbers behind by these."""
+    pairs = [re.fullmatch(r"(.*?)(?:_(\d+))?", part) for part in path.split("/")]
+    return [(m[1], int(m[2] or 0)) for m in pairs if m]
+
+
+def _kind(path: str) -> str:
+    return _numbered(path)[-1][0]
+
+
+def _grouped(group: Any, label: str) -> Iterator[Layer]:
+    entries = GroupEntries(group, label)
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for name in entries:
+        path, _, number = name.rpartition("/vars/")
+        if not number.isdigit() or _ASIDE.search(path):
+            continue
+        parts, rank = path.split("/"), 0
+        while len(parts) > 1 and (own := parts[-1].lstrip("_")) in PARTS:
+            rank = max(rank, PARTS.index(own))
+            parts.pop()
+        whole = "/".join([part for part in parts if part not in ("layers", _OLD)])
+        found.setdefault(whole, []).append((rank, int(number), name))
+    for path, names in found.items():
+        arrays = [_array(group, entries, name) for _, _, name in sorted(names)]
+        yield Layer(path, _kind(path), arrays)
+
+
+_OLD = "_layer_checkpoint_dependencies"
+"""What the list of layers was called before Keras 3."""
+
+
+def _listed(group: Any, label: str) -> Iterator[Layer]:
+    for name in map(_text, group.attrs["layer_names"]):
+        own = group[name]
+        names = [_text(each) for each in own.attrs.get("weight_names", ())]
+        if names:
+            entries = GroupEntries(own, label)
+            arrays = [_array(own, entries, each) for each in names]
+            yield Layer(name, _kind(name), arrays)
+
+
+def _text(name: Any) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _array(group: Any, entries: GroupEntries, name: str) -> Array:
+    array = entries[name]
+    if array.dtype.kind == "V" and _text(group[name].attrs.get("dtype", "")) == "bfloat16":
+        bits = np.frombuffer(array.tobytes(), "<u2").astype("u4") << 16
+        return bits.view("f4").reshape(array.shape)
+    return array

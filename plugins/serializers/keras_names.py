@@ -1,0 +1,218 @@
+"""Which weights of Keras's layers a link's arrays are, and what has to be done to them.
+
+Kernels there have inputs before outputs, and those of convolutions have spatial axes first. A rule
+gives, for a link, units, each of which stands for a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plugins.serializers.entries import Array
+from plugins.serializers.torch_names import interleaved
+
+Made = dict[str, Array]
+
+
+class Unit(NamedTuple):
+    """What stands for a layer: its path, the classes it may have there, and how arrays are made.
+
+    `convert` gives arrays by the names of entries; ValueError where it is given too many or too
+    few. `channels` gives those of a convolution by its weight, and 0 for what has none; None stands
+    for what leaves them as they are.
+    """
+
+    path: str
+    kinds: tuple[str, ...]
+    convert: Callable[[Sequence[Array]], Made]
+    channels: Callable[[Array], int] | None = lambda W: 0
+
+
+def _with_bias(link: Any, kernel: Callable[[Array], Array]) -> Callable[[Sequence[Array]], Made]:
+    """W and b; b is 0 where the layer has none."""
+
+    def convert(arrays: Sequence[Array]) -> Made:
+        W, *b = arrays
+        if len(b) > (link.b is not None):
+            raise ValueError
+        made = {"W": kernel(W)}
+        if link.b is not None:
+            made["b"] = b[0] if b else np.zeros_like(link.b.array)
+        return made
+
+    return convert
+
+
+def _dense(link: Any, path: str) -> Iterator[Unit]:
+    yield Unit(path, ("dense", "time_distributed"), _with_bias(link, lambda k: k.T))
+
+
+def _convolution(link: Any, path: str) -> Iterator[Unit]:
+    kinds = tuple([f"conv{n}d" for n in "123"])
+    yield Unit(path, kinds, _with_bias(link, channels_first), len)
+
+
+def _deconvolution(link: Any, path: str) -> Iterator[Unit]:
+    kinds = tuple([f"conv{n}d_transpose" for n in "123"])
+    convert = _with_bias(link, channels_first)
+    yield Unit(path, kinds, convert, lambda W: W.shape[1] * link.groups)
+
+
+def channels_first(kernel: Array) -> Array:
+    """The last two axes before the others, the last one first."""
+    return kernel.transpose(-1, -2, *range(kernel.ndim - 2))
+
+
+def _depthwise(link: Any, path: str) -> Iterator[Unit]:
+    convert = _with_bias(link, channels_first)
+    yield Unit(path, ("depthwise_conv2d",), convert, lambda W: W.shape[0] * W.shape[1])
+
+
+def _in_order(*names: str) -> Callable[[Sequence[Array]], Made]:
+    def convert(arrays: Sequence[Array]) -> Made:
+        return dict(zip(names, arrays, strict=True))
+
+    return convert
+
+
+def _norm(kind: str, *more: str) -> Callable[[Any, str], Iterator[Unit]]:
+    def rule(link: Any, path: str) -> Iterator[Unit]:
+        own = [name for name in ("gamma", "beta") if getattr(link, name, None) is not None]
+        yield Unit(path, (kind,), _in_order(*own, *more), None)
+
+    return rule
+
+
+def _embedding(link: Any, path: str) -> Iterator[Unit]:
+    yield Unit(path, ("embedding",), _in_order("W"))
+
+
+def _prelu(link: Any, path: str) -> Iterator[Unit]:
+    def convert(arrays: Sequence[Array]) -> Made:
+        (alpha,) = arrays
+        return {"W": np.moveaxis(alpha, -1, 0).reshape(link.W.shape)}
+
+    yield Unit(path, ("p_re_lu", "prelu"), convert, None)
+
+
+def _recurrent(kind: str, gates: Sequence[int]) -> Callable[[Any, str], Iterator[Unit]]:
+    """Layers over whole sequences, with the places of the gates there."""
+
+    def side(at: int, arrays: Sequence[Array]) -> Made:
+        kernel, recurrent, *bias = arrays
+        n = len(gates)
+        made = dict[str, Array]()
+        for first, whole in ((0, kernel), (n, recurrent)):
+            blocks = np.split(whole.T, n)
+            made |= {f"{at}/w{first + k}": blocks[gate] for k, gate in enumerate(gates)}
+        rows = np.zeros((2, kernel.shape[1]), kernel.dtype)
+        if len(bias) > 1 or (kind == "gru" and bias and bias[0].ndim != 2):
+            raise ValueError  # gates that are reset before the product are others
+        if bias:
+            rows[: bias[0].size // rows.shape[1]] = bias[0]
+        for first, row in ((0, rows[0]), (n, rows[1])):
+            blocks = np.split(row, n)
+            made |= {f"{at}/b{first + k}": blocks[gate] for k, gate in enumerate(gates)}
+        return made
+
+    def rule(link: Any, path: str) -> Iterator[Unit]:
+        if not link.use_bi_direction:
+            for i in range(len(link)):
+                yield Unit(path, (kind,), partial(side, i))
+            return
+        for i in range(0, len(link), 2):
+
+            def both(arrays: Sequence[Array], i: int = i) -> Made:
+                half, odd = divmod(len(arrays), 2)
+                if odd:
+                    raise ValueError
+                return side(i, arrays[:half]) | side(i + 1, arrays[half:])
+
+            yield Unit(path, ("bidirectional",), both)
+
+    return rule
+
+
+def _lstm(link: Any, path: str) -> Iterator[Unit]:
+    def convert(arrays: Sequence[Array]) -> Made:
+        kernel, recurrent, *bias = arrays
+        b = bias[0] if bias else np.zeros(kernel.shape[1], kernel.dtype)
+        parts = (("upward/W", kernel.T), ("lateral/W", recurrent.T), ("upward/b", b))
+        return {name: interleaved(array) for name, array in parts}
+
+    yield Unit(path, ("lstm", "lstm_cell"), convert)
+
+
+def _attention(link: Any, path: str) -> Iterator[Unit]:
+    def convert(arrays: Sequence[Array]) -> Made:
+        biased = link.output.b is not None
+        made = dict[str, Array]()
+        given = iter(arrays)
+        for name in ("query", "key", "value", "output"):
+            kernel = next(given, None)
+            if kernel is None or kernel.ndim != 3:
+                raise ValueError
+            size = kernel.shape[-1] if name == "output" else -1
+            rows = kernel.reshape(-1 if name == "output" else len(kernel), size)
+            made[f"{name}/W"] = rows.T
+            if biased:
+                made[f"{name}/b"] = next(given).reshape(-1)
+        if next(given, None) is not None:
+            raise ValueError
+        return made
+
+    yield Unit(path, ("multi_head_attention",), convert)
+
+
+_RNN = _recurrent("simple_rnn", (0,))
+_LSTM = _recurrent("lstm", (0, 1, 2, 3))
+_GRU = _recurrent("gru", (1, 0, 2))  # there z comes before r
+
+RULES: dict[str, Callable[[Any, str], Iterator[Unit]]] = {
+    "Linear": _dense,
+    "ConvolutionND": _convolution,
+    "DeconvolutionND": _deconvolution,
+    "DepthwiseConvolution2D": _depthwise,
+    "BatchNormalization": _norm("batch_normalization", "avg_mean", "avg_var"),
+    "LayerNormalization": _norm("layer_normalization"),
+    "GroupNormalization": _norm("group_normalization"),
+    "RMSNormalization": _norm("rms_normalization"),
+    "EmbedID": _embedding,
+    "PReLU": _prelu,
+    "LSTM": _lstm,
+    "StatelessLSTM": _lstm,
+    "MultiHeadAttention": _attention,
+    **dict.fromkeys(("NStepRNNTanh", "NStepRNNReLU", "NStepBiRNNTanh", "NStepBiRNNReLU"), _RNN),
+    **dict.fromkeys(("NStepLSTM", "NStepBiLSTM"), _LSTM),
+    **dict.fromkeys(("NStepGRU", "NStepBiGRU"), _GRU),
+}
+"""Links, by the names of their classes."""
+
+KINDS = {
+    *["dense", "time_distributed", "embedding", "p_re_lu", "prelu", "lstm", "lstm_cell", "gru"],
+    *["simple_rnn", "bidirectional", "multi_head_attention", "depthwise_conv2d"],
+    *["batch_normalization", "layer_normalization", "group_normalization", "rms_normalization"],
+    *[f"conv{n}d{end}" for n in "123" for end in ("", "_transpose")],
+}
+"""Classes that are told by a name; others may be anything."""
+
+
+def units_of(model: Any) -> Iterator[Unit]:
+    """The layers that the links of a model stand for, in the order of their definition."""
+    covered: list[str] = []
+    for path, link in model.namedlinks():
+        here = path.strip("/")
+        if any([not each or here.startswith(f"{each}/") for each in covered]):
+            continue
+        rule = next((RULES[c.__name__] for c in type(link).__mro__ if c.__name__ in RULES), None)
+        if rule is not None:
+            covered.append(here)
+            yield from rule(link, here)
+            continue
+        own = [name.strip("/") for name, _ in link.namedparams() if name.count("/") == 1]
+        if own:
+            yield Unit(here, (), _in_order(*own), None)

@@ -1,0 +1,261 @@
+"""Weights of Keras's models, in files laid out as Keras writes them, beside plain formulas."""
+
+import io
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import CheckpointDamaged, CheckpointError
+from core.serializers import load_keras
+
+RNG = np.random.default_rng(0)
+
+
+def draw(*shape):
+    return RNG.normal(size=shape).astype("f")
+
+
+def laid_out(**layers):
+    """The weights of Keras 3: paths with two underscores between parts, and their arrays."""
+    file = io.BytesIO()
+    with h5py.File(file, "w") as written:
+        written["optimizer/vars/0"] = np.zeros(3)
+        for path, arrays in layers.items():
+            for i, array in enumerate(arrays):
+                written[f"{path.replace('__', '/')}/vars/{i}"] = array
+    file.seek(0)
+    return file
+
+
+def zipped(file):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("config.json", "{}")
+        written.writestr("model.weights.h5", file.getvalue())
+    archive.seek(0)
+    return archive
+
+
+def old(**layers):
+    """A file of Keras 2, which lists its layers, and what their arrays are called."""
+    file = io.BytesIO()
+    with h5py.File(file, "w") as written:
+        group = written.create_group("model_weights")
+        group.attrs["layer_names"] = [name.encode() for name in layers]
+        for layer, arrays in layers.items():
+            own = group.create_group(layer)
+            names = [f"{layer}/{chr(122 - i)}:0" for i in range(len(arrays))]
+            own.attrs["weight_names"] = [name.encode() for name in names]
+            for name, array in zip(names, arrays, strict=True):
+                own[name] = array
+    file.seek(0)
+    return file
+
+
+def near(y, expected):
+    np.testing.assert_allclose(core.as_array(y), expected, rtol=1e-4, atol=1e-5)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def dense(x, kernel, bias):
+    return x @ kernel + bias
+
+
+def conv(x, kernel, bias):
+    """Of images with channels last, without padding."""
+    k, n = len(kernel), x.shape[1] - len(kernel) + 1
+    parts = [x[:, i : i + n, j : j + n] @ kernel[i, j] for i in range(k) for j in range(k)]
+    return sum(parts) + bias
+
+
+@pytest.mark.parametrize("write", [laid_out, lambda **x: zipped(laid_out(**x)), old])
+def test_a_network_for_images(write):
+    kernels, dots = (draw(3, 3, 2, 4), draw(4)), (draw(36, 5), draw(5))
+    norm, last = (draw(4), draw(4), draw(4), draw(4) ** 2), (draw(5, 3), draw(3))
+    prefix = "" if write is old else "layers__"
+    layers = {"conv2d": kernels, "batch_normalization": norm, "dense": dots, "dense_1": last}
+    file = write(**{prefix + name: arrays for name, arrays in layers.items()})
+    model = core.Sequential(
+        *[L.Convolution2D(2, 4, 3), L.BatchNormalization(4, eps=1e-3), F.relu],
+        *[L.Linear(None, 5), F.relu, L.Linear(5, 3)],
+    )
+    with pytest.raises(CheckpointError, match=r"2: it takes 36 numbers.*maps of 4 channels"):
+        load_keras(file, model)
+    file.seek(0)
+    table = load_keras(file, model, flattened={"2": (3, 3, 4)})
+    assert [row.tensors for row in table] == [(name,) for name in layers]
+    x = draw(2, 5, 5, 2)
+    h = conv(x, *kernels)
+    h = (h - norm[2]) / np.sqrt(norm[3] + 1e-3) * norm[0] + norm[1]
+    h = dense(np.maximum(h, 0).reshape(2, -1), *dots)
+    with core.using_config("train", False):
+        near(model(x.transpose(0, 3, 1, 2)), dense(np.maximum(h, 0), *last))
+
+
+def lstm(x, kernel, recurrent, bias):
+    h = c = np.zeros((len(x), len(recurrent)))
+    for t in range(x.shape[1]):
+        i, f, g, o = np.split(x[:, t] @ kernel + h @ recurrent + bias, 4, axis=1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+    return h
+
+
+def gru(x, kernel, recurrent, bias):
+    h = np.zeros((len(x), len(recurrent)))
+    for t in range(x.shape[1]):
+        zx, rx, hx = np.split(x[:, t] @ kernel + bias[0], 3, axis=1)
+        zh, rh, hh = np.split(h @ recurrent + bias[1], 3, axis=1)
+        z, r = sigmoid(zx + zh), sigmoid(rx + rh)
+        h = z * h + (1 - z) * np.tanh(hx + r * hh)
+    return h
+
+
+def rnn(x, kernel, recurrent, bias):
+    h = np.zeros((len(x), len(recurrent)))
+    for t in range(x.shape[1]):
+        h = np.tanh(x[:, t] @ kernel + h @ recurrent + bias)
+    return h
+
+
+@pytest.mark.parametrize(
+    "name, formula, make, gates, rows",
+    [
+        ("lstm", lstm, lambda: L.NStepLSTM(1, 3, 4, 0.0), 4, ()),
+        ("gru", gru, lambda: L.NStepGRU(1, 3, 4, 0.0), 3, (2,)),
+        ("simple_rnn", rnn, lambda: L.NStepRNNTanh(1, 3, 4, 0.0), 1, ()),
+        ("lstm", lstm, lambda: L.LSTM(3, 4), 4, ()),
+    ],
+)
+def test_recurrent_layers(name, formula, make, gates, rows):
+    link, x = make(), draw(2, 5, 3)
+    arrays = [draw(3, 4 * gates), draw(4, 4 * gates), draw(*rows, 4 * gates)]
+    load_keras(laid_out(**{f"layers__{name}__cell": arrays}), link)
+    if isinstance(link, L.LSTM):
+        near([link(x[:, t]) for t in range(5)][-1], formula(x, *arrays))
+        return
+    states = (None, None) if name == "lstm" else (None,)
+    near(link(*states, list(x))[0][0], formula(x, *arrays))
+    with pytest.raises(CheckpointError, match="the model: no layer fits"):
+        load_keras(laid_out(**{f"layers__{name}__cell": [*arrays[:2], draw(7)]}), link)
+
+
+def test_both_directions():
+    link, x = L.NStepBiLSTM(1, 3, 4, 0.0), draw(2, 5, 3)
+    sides = [[draw(3, 16), draw(4, 16), draw(16)] for _ in range(2)]
+    load_keras(
+        laid_out(
+            layers__bidirectional__forward_layer__cell=sides[0],
+            layers__bidirectional__backward_layer__cell=sides[1],
+        ),
+        link,
+    )
+    h, _, _ = link(None, None, list(x))
+    near(h[0], lstm(x, *sides[0]))
+    near(h[1], lstm(x[:, ::-1], *sides[1]))
+
+
+def test_attention():
+    link, x = L.MultiHeadAttention(6, 2), draw(2, 4, 6)
+    names = ["query", "key", "value"]
+    parts = {f"layers__multi_head_attention__{n}_dense": (draw(6, 2, 3), draw(2, 3)) for n in names}
+    out = draw(2, 3, 6), draw(6)
+    load_keras(laid_out(**parts, layers__multi_head_attention__output_dense=out), link)
+    q, k, v = [np.einsum("bti,ihd->bhtd", x, W) + b[:, None] for W, b in parts.values()]
+    scores = np.exp(q @ k.swapaxes(2, 3) / np.sqrt(3))
+    seen = scores / scores.sum(axis=-1, keepdims=True) @ v
+    near(link(x), np.einsum("bhtd,hdo->bto", seen, out[0]) + out[1])
+
+
+class Named(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.words = L.EmbedID(7, 3)
+            self.last, self.first = L.Linear(3, 3), L.Linear(3, 3)
+
+
+def test_by_path_and_by_mapping():
+    model = Named()
+    words, one, two = draw(7, 3), draw(3, 3), draw(3, 3)
+    load_keras(laid_out(words=[words], first=[one, draw(3)], last=[two]), model)
+    near(model.first.W, one.T)
+    near(model.last.W, two.T)
+    assert not model.last.b.array.any()
+    near(model.words.W, words)
+    with pytest.raises(CheckpointError, match="last: a and b fit either"):
+        load_keras(laid_out(words=[words], a=[one], b=[two]), model)
+    file = laid_out(words=[words], a=[one], b=[two], c__d=[draw(2)])
+    load_keras(file, model, {"a": "last", "b": "first", "c": None})
+    near(model.last.W, one.T)
+
+
+def test_layers_are_numbered():
+    kernels = [draw(2, 2) for _ in range(12)]
+    names = ["dense", *[f"dense_{i}" for i in range(1, 12)]]
+    model = core.Sequential(*[L.Linear(2, 2) for _ in names])
+    load_keras(
+        laid_out(**{f"layers__{n}": [k] for n, k in zip(names, kernels, strict=True)}), model
+    )
+    for link, kernel in zip(model, kernels, strict=True):
+        near(link.W, kernel.T)
+
+
+def test_other_kernels():
+    torch = pytest.importorskip("torch")
+    to = torch.nn.functional
+    model = core.Sequential(L.DepthwiseConvolution2D(3, 2, 2), L.Deconvolution2D(6, 4, 3, stride=2))
+    model.append(L.LayerNormalization(4))
+    one, two = (draw(2, 2, 3, 2), draw(6)), (draw(3, 3, 4, 6), draw(4))
+    file = laid_out(
+        layers__depthwise_conv2d=one,
+        layers__conv2d_transpose=two,
+        layers__layer_normalization=[draw(4), draw(4)],
+    )
+    load_keras(file, model)
+    x, torch_of = draw(2, 3, 5, 5), lambda a: torch.from_numpy(np.ascontiguousarray(a))
+    filters = one[0].transpose(2, 3, 0, 1).reshape(6, 1, 2, 2)  # two to a channel
+    h = to.conv2d(torch_of(x), torch_of(filters), torch_of(one[1]), groups=3)
+    kernel = torch_of(two[0].transpose(3, 2, 0, 1))
+    y = to.conv_transpose2d(h, kernel, torch_of(two[1]), stride=2)
+    near(model[1](model[0](x)), y.numpy())
+
+
+def test_half_precision():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kernel = draw(3, 2).astype(ml_dtypes.bfloat16)
+    file = io.BytesIO()
+    with h5py.File(file, "w") as written:
+        made = written.create_dataset("layers/dense/vars/0", data=kernel.view("V2"))
+        made.attrs["dtype"] = "bfloat16"
+    file.seek(0)
+    link = L.Linear(3, 2)
+    load_keras(file, link)
+    near(link.W, kernel.astype("f").T)
+
+
+def test_what_does_not_fit_changes_nothing():
+    model = core.Sequential(L.Linear(3, 2), L.Linear(2, 2))
+    before = [p.array.copy() for p in model.params()]
+    kernels = {"layers__dense": [draw(3, 2)], "layers__dense_1": [draw(2, 2)]}
+    for file, error, said in (
+        (laid_out(**kernels, layers__dense_2=[draw(2, 2)]), CheckpointError, "left over: dense_2"),
+        (laid_out(layers__dense=[draw(3, 2)]), CheckpointError, "1: no layer fits; there are none"),
+        (laid_out(layers__dense=[draw(4, 2)]), CheckpointError, r"are dense \(4, 2\)"),
+        (io.BytesIO(b"PK nothing"), CheckpointDamaged, "expected an archive of Keras's"),
+        (io.BytesIO(b"nothing"), CheckpointDamaged, "no HDF5 file"),
+    ):
+        with pytest.raises(error, match=said):
+            load_keras(file, model)
+    with pytest.raises(CheckpointError, match="Linear links in flattened, got 'fc'"):
+        load_keras(laid_out(**kernels), model, flattened={"fc": (1, 1, 3)})
+    for p, array in zip(model.params(), before, strict=True):
+        np.testing.assert_array_equal(p.array, array)
