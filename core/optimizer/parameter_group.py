@@ -61,14 +61,37 @@ class ParameterGroup:
                 setattr(hyperparam, name, getattr(trial, name))
 
     def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
-        """Add a hook to the rule of each parameter, as `UpdateRule.add_hook` does."""
+        """Add a hook to the rule of each parameter, as `UpdateRule.add_hook` does.
+
+        A hook of the optimizer that can do with some of the parameters, as `GradientClipping`, is
+        told so by its method `for_group`, and looks at those of the group together.
+        """
+        if hasattr(hook, "for_group"):
+            known = str(name or getattr(hook, "name", type(hook).__name__))
+            hook.for_group(self)
+            try:
+                self._owner.add_hook(hook, self._joint(known), timing)
+            except BaseException:
+                hook.for_group(None)
+                raise
+            return
         for rule in self._rules.values():
             rule.add_hook(hook, name, timing)
 
     def remove_hook(self, name: str) -> None:
-        """Remove the hook called `name` from the rule of each parameter."""
+        """Remove the hook called `name` from the group."""
+        if self._joint(name) in self._owner._hooks:
+            self._owner._hooks.remove(self._joint(name)).for_group(None)
+            return
         for rule in self._rules.values():
             rule.remove_hook(name)
+
+    def __contains__(self, rule: UpdateRule) -> bool:
+        """Whether it is the rule of one of the parameters."""
+        return any([rule is own for own in self._rules.values()])
+
+    def _joint(self, name: str) -> str:
+        return f"{name} of {', '.join(self._patterns)}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -50,15 +50,16 @@ class HookTable:
         self._hooks[name] = (hook, "pre" if when == "auto" else when)
         self._sort()
 
-    def remove(self, name: str) -> None:
-        """Remove the hook called `name`."""
+    def remove(self, name: str) -> Any:
+        """Remove the hook called `name`, and return it."""
         if name not in self._hooks:
             raise HookError(
                 f"{self._owner}.remove_hook: no hook is called {name!r}; there are "
                 f"{', '.join(self._hooks) or 'none'}.{nearest(str(name), self._hooks)}"
             )
-        del self._hooks[name]
+        hook, _ = self._hooks.pop(name)
         self._sort()
+        return hook
 
     def _sort(self) -> None:
         self.pre = tuple([hook for hook, when in self._hooks.values() if when == "pre"])

@@ -401,5 +401,6 @@ def _not_for_one(hook: Any) -> Exception:
 
     return HookError(
         f"UpdateRule.add_hook: {getattr(hook, 'name', type(hook).__name__)} looks at all "
-        "parameters together, and cannot be added to a single rule. Add it to the optimizer."
+        "parameters together, and cannot be added to a single rule. Add it to the optimizer, or "
+        "to a group of it if it has a method for_group."
     )

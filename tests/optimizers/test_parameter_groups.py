@@ -14,7 +14,7 @@ import core.functions as F
 import core.links as L
 from core import optimizer_hooks as hooks
 from core import optimizers
-from core.errors import UnknownName, UpdateError
+from core.errors import HookError, UnknownName, UpdateError
 from core.testing.memory import load, saved
 from core.training import extensions
 
@@ -131,6 +131,46 @@ def test_a_group_can_be_changed_scheduled_and_hooked():
     assert optimizer.groups == (group, rest)
     optimizer.setup(model())
     assert optimizer.groups == () and set(rates(optimizer).values()) == {1.0}
+
+
+def norms_of_steps(optimizer):
+    """Of what a step with gradients of 1 changes in each of the two layers."""
+    before = arrays(optimizer.target)
+    for p in optimizer.target.params():
+        p.grad = np.ones_like(p.array)
+    optimizer.update()
+    changes = {path: array - before[path] for path, array in arrays(optimizer.target).items()}
+    return [
+        np.sqrt(sum((x**2).sum() for path, x in changes.items() if path.startswith(layer)))
+        for layer in ("/0/", "/1/")
+    ]
+
+
+def test_gradients_of_a_group_are_clipped_together():
+    optimizer = optimizers.SGD(lr=1.0).setup(model())
+    optimizer.target(X)
+    free = norms_of_steps(optimizer)
+    first, second = optimizer.group("/0/*"), optimizer.group("/1/W", "/1/b")
+    clip = hooks.GradientClipping(0.5)
+    first.add_hook(clip)
+    second.add_hook(hooks.GradientClipping(0.25))
+    for each in (optimizer, copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        np.testing.assert_allclose(norms_of_steps(each), [0.5, 0.25], rtol=1e-5)
+    clip.threshold = 0.75
+    np.testing.assert_allclose(norms_of_steps(optimizer), [0.75, 0.25], rtol=1e-5)
+    for add in (optimizer.add_hook, second.add_hook):
+        with pytest.raises(HookError, match="the hook of a group already"):
+            add(clip)
+    with pytest.raises(HookError, match="'GradientClipping of /0/\\*' is here already"):
+        first.add_hook(other := hooks.GradientClipping(1.0))
+    optimizer.add_hook(other, "all")  # it is no hook of a group
+    optimizer.remove_hook("all")
+    first.remove_hook("GradientClipping")
+    np.testing.assert_allclose(norms_of_steps(optimizer), [free[0], 0.25], rtol=1e-5)
+    optimizer.add_hook(clip)
+    assert np.hypot(*norms_of_steps(optimizer)) < 0.75 < free[0]
+    with pytest.raises(HookError, match="ExponentialMovingAverage.*a single rule"):
+        first.add_hook(hooks.ExponentialMovingAverage())
 
 
 def test_what_a_group_refuses_changes_nothing():

@@ -8,10 +8,11 @@ from typing import Any
 
 from core import Optimizer, Parameter
 from core.arrays.backend import host, of
+from core.errors import HookError
 from core.errors.known_attributes import KnownAttributes
 from core.errors.set_by_init import NeedsInit
 from core.graph.fitting import is_array
-from core.optimizer import Quantity
+from core.optimizer import ParameterGroup, Quantity
 from core.typing import AnyArray
 from plugins.optimizers.hooks.norms import joint_norm, squared_norms, wide_squared_norm
 
@@ -21,8 +22,9 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
 
-    The norm is that of all gradients of the step, so this hooks an optimizer only. Squares that
-    their dtype does not hold are added in float64. A norm that is not finite leaves the gradients
+    The norm is that of all gradients of the step, so this hooks an optimizer, or a group of its
+    parameters: `optimizer.group("/head/*").add_hook(GradientClipping(1.0))`. Squares that their
+    dtype does not hold are added in float64. A norm that is not finite leaves the gradients
     as they are. On a GPU it stays there: nobody waits for it.
 
     Args:
@@ -51,10 +53,25 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
+        self._group: ParameterGroup | None = None
+        self._joining = False
+
+    def for_group(self, group: ParameterGroup | None) -> None:
+        """Look at the parameters of a group, which adds the hook now; None for all of them."""
+        if group is not None:
+            self.added()
+        self._group, self._joining = group, group is not None
+
+    def added(self, optimizer: Optimizer | None = None) -> None:
+        """Refuse another place, if this is the hook of a group."""
+        if self._group is not None and not self._joining:
+            raise HookError("GradientClipping: it is the hook of a group already. Make another.")
+        self._joining = False
 
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""
-        params = [param for _, param in opt.working()]
+        group = self._group
+        params = [param for rule, param in opt.working() if group is None or rule in group]
         beside = all([param.backend is host() for param in params])
         with host().overflowing():
             # In the wide dtype at once where to look, whether it is needed, would be to wait.
