@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.arrays.backend import current
 from core.errors import UnknownName, nearest
 from core.errors.kinds import checked
 from core.graph.variable import as_variable
@@ -49,7 +50,9 @@ def functional_call(link: Link, params: Mapping[str, Array], /, *args: Any, **kw
     (array([[2.]], dtype=float32), array([[1.44]], dtype=float32))
     """
     known, taken = dict(link.namedparams()), []
-    for path, x in params.items():
+    lift = getattr(current().array_type, "_lift_beside", None)  # a trace has to know of them
+    given = params.values() if lift is None else lift(tuple(params.values()))
+    for path, x in zip(params, given, strict=True):
         if path not in known:
             hint = nearest(path, known)
             raise UnknownName(f"functional_call: the link has no parameter {path!r}.{hint}")

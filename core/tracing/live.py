@@ -119,7 +119,7 @@ class Live(Places):
 
     def take_parameter(self, parameter: Any) -> None:
         """Let a parameter hold a traced array, and its gradient as well."""
-        if id(parameter) in self._known:
+        if id(parameter) in self._known or self._is_traced(parameter._array):
             return
         self._note(parameter)
         if parameter._array is None:

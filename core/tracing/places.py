@@ -178,7 +178,7 @@ class Places:
 
     def take_parameter(self, parameter: Any) -> None:
         """Let a parameter hold a traced array, and what its update rule keeps as well."""
-        if id(parameter) in self._known:
+        if id(parameter) in self._known or self._is_traced(parameter._array):
             return
         if self._around is not None:
             self._around.take_parameter(parameter)
@@ -208,6 +208,10 @@ class Places:
         if grad is not None and is_array(parameter.grad):
             read = partial(getattr, parameter, "grad")
             source._grad = self._traced(f"{name}.grad", parameter.grad, read)
+
+    def _is_traced(self, array: Any) -> bool:
+        """Whether it is one of this trace, as what `functional_call` gives a parameter to hold."""
+        return isinstance(array, TracedArray) and array._tape is self._tape
 
     def _take_persistent(self, name: str, link: Any, key: str) -> None:
         own = vars(link)
@@ -299,7 +303,7 @@ class Places:
     def lifted(self, x: Any) -> Any:
         """An input of an operation; from outside, a parameter or a constant of the trace."""
         array = getattr(x, "_array", x)
-        if isinstance(array, TracedArray) and array._tape is self._tape:
+        if self._is_traced(array):
             return x
         self._from_outside(x)
         if isinstance(array, TracedArray) or not is_array(array):

@@ -144,6 +144,44 @@ def test_a_captured_step_has_the_bits_of_eager():
         assert p.array.tobytes() == q.array.tobytes()
 
 
+def called(x, params):
+    return F.sum(F.tanh(core.functional_call(OF_A_FUNCTION, params, x)) ** 2)
+
+
+def called_by_another(x, params):
+    return called(x, params)  # who traces a function that calls this one has not seen the link
+
+
+OF_A_FUNCTION = model()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, core.Variable])
+def test_parameters_from_outside_of_what_is_traced(kind):
+    random, x = np.random.default_rng(3), X[:, 0, :3]
+    arrays = {path: p.array * 2 for path, p in OF_A_FUNCTION.namedparams()}
+    along = {path: random.normal(size=a.shape).astype("f") for path, a in arrays.items()}
+    params, own = {path: kind(a) for path, a in arrays.items()}, dict(OF_A_FUNCTION.namedparams())
+    before = {path: p.array.copy() for path, p in own.items()}
+
+    def by_rows(params):
+        return F.sum(core.vmap(lambda row: called_by_another(row[None], params))(x))
+
+    expected = called(x, params).array
+    step = core.capture(lambda x: called_by_another(x, params))
+    with core.no_backprop_mode():
+        found = [by_rows(params), core.trace(lambda x: called_by_another(x, params), x)(x)]
+        found += [step(x) for _ in range(3)]
+    assert step.replayed == 2
+    for y in found:
+        np.testing.assert_allclose(core.as_array(y), expected, rtol=1e-5)
+    for take in (by_rows, lambda params: called(x, params)):
+        found.append(core.hvp(take, [params], [along]))
+    for one, other in zip(*found[-2:], strict=True):
+        for path in arrays:
+            np.testing.assert_allclose(one[path].array, other[path].array, rtol=2e-4, atol=1e-4)
+    assert all(np.array_equal(p.array, before[path]) for path, p in own.items())
+
+
 def test_several_sets_of_parameters_at_once():
     link, x = model(), X[:, 0, :3]
     sets = {path: np.stack([p.array * k for k in (1, 2, 3)]) for path, p in link.namedparams()}

@@ -326,6 +326,8 @@ def test_what_is_shared_by_all_is_counted_once_and_draws_are_those_of_the_way_fo
     assert np.array_equal(core.grad([F.sum(y)], [x])[0].array, y.array)
     with core.no_backprop_mode():
         assert not core.vmap(F.exp)(x).requires_grad
+    with core.using_config("debug", True):  # looks for NaN, and traces have no values
+        assert core.grad([F.sum(core.vmap(F.square)(x))], [x])[0].array.tolist() == [[2] * 8] * 4
 
 
 def test_each_example_draws_its_own():
