@@ -2,7 +2,8 @@
 
 A value is a name of the same place, or an expression, in which `x` is a Variable, `model` a link
 and `optimizer` an optimizer; `numpy` is there for functions of NumPy's that take Variables. Several
-names are for arguments, of which a function has one; what an argument is given may follow it.
+names are for arguments, of which a function has one; what an argument is given may follow it, and
+behind an ` if ` an argument that has to be there as well.
 """
 
 from __future__ import annotations
@@ -279,6 +280,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     "iterators": {
         "DataLoader": "SerialIterator",
+        "DistributedSampler": "core.communicators.scatter_dataset",
         "RandomSampler": "ShuffleOrderSampler",
         "Sampler": "OrderSampler",
         "WeightedRandomSampler": "WeightedOrderSampler",
@@ -435,6 +437,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "zero_grad": "optimizer.target.cleargrads()",
     },
     "hyperparameters": {
+        "beta2_decay": "decay_rate",
         "beta_1": "beta1",
         "beta_2": "beta2",
         "betas": "beta1",
@@ -447,7 +450,8 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "momentum": "core.optimizers.CorrectedMomentumSGD",
         "nesterov": "core.optimizers.CorrectedNesterovAG",
         "weight_decay": (
-            "weight_decay_rate=alpha * weight_decay",
+            "weight_decay_rate=alpha * weight_decay if eta",
+            "weight_decay_rate",
             "core.optimizer_hooks.WeightDecay",
         ),
     },

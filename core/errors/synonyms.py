@@ -70,9 +70,11 @@ def ours(name: str, kind: str, known: dict[str, str]) -> str:
     """What to write for another library's name, or ''; a name of ours is one of `known`, folded."""
     found = _FOLDED.get(kind, {}).get(folded(name), ())
     for target in (found,) if isinstance(found, str) else found:
-        own = target.partition("=")[0]
-        if not own.isidentifier() or folded(own) in known:
-            return target
+        answer, _, beside = target.partition(" if ")
+        own = answer.partition("=")[0]
+        if own.isidentifier() and not {folded(each) for each in (own, beside) if each} <= {*known}:
+            continue
+        return answer
     return ""
 
 

@@ -112,6 +112,8 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: optimizers.SGD(0.1, momentum=0.9), "core.optimizers.CorrectedMomentumSGD"),
         (lambda: optimizers.SGD(weight_decay=0.1), "core.optimizer_hooks.WeightDecay"),
         (lambda: optimizers.AdamW(weight_decay=0.1), "weight_decay_rate=alpha"),
+        (lambda: optimizers.Lion(weight_decay=0.1), "'weight_decay_rate'"),
+        (lambda: optimizers.LAMB(weight_decay=0.1), "'weight_decay_rate'"),
         (lambda: F.convolution_2d(0, 0, padding=1), "'pad'"),
         (lambda: L.Convolution2D(3, 4, kernel_size=3), "'ksize'"),
         (lambda: core.using_config("Train", False).__enter__(), "'train'"),
