@@ -61,7 +61,7 @@ class Binomial(Distribution):
     def sample_n(self, n: int) -> Variable:
         xp, shape = self.xp, (n, *self.batch_shape)
 
-        def uniform() -> Any:
+        def uniform(*shape: int) -> Any:
             return xp.astype(self._uniform(*shape), xp.float64)
 
         given = [xp.astype(xp.broadcast_to(x.array, shape), xp.float64) for x in (self.n, self.p)]

@@ -7,18 +7,19 @@ from typing import Any
 
 from core.functions import LGamma
 from core.typing import AnyArray
+from plugins.distributions.rejection import by_rejection
 
 LARGE = 10  # means from which on draws are made by rejection, below by counting
 
 GREATEST = 2.0**62  # of the numbers of trials, for draws are int64
 
 
-def binomial(xp: Any, uniform: Callable[[], AnyArray], n: AnyArray, p: AnyArray) -> Any:
+def binomial(xp: Any, uniform: Callable[..., Any], n: AnyArray, p: AnyArray) -> Any:
     """How many of `n` trials succeed, each with probability `p`, in float64.
 
     Args:
         xp: The namespace.
-        uniform: Gives numbers in (0, 1), of the shape of `n` and in float64.
+        uniform: Gives numbers in (0, 1) of a shape, in float64.
         n: float64.
         p: Of its shape and dtype.
     """
@@ -27,11 +28,13 @@ def binomial(xp: Any, uniform: Callable[[], AnyArray], n: AnyArray, p: AnyArray)
     mirrored = p > 0.5
     rare = xp.where(fit, xp.where(mirrored, 1.0 - p, p), 0.0)
     large = n * rare >= LARGE
-    counted = _counted(xp, uniform(), xp.where(large, 0.0, n), xp.where(large, 0.0, rare))
-    k = counted
-    if bool(xp.any(large)):
-        trials, chance = xp.where(large, n, 4.0 * LARGE), xp.where(large, rare, 0.5)
-        k = xp.where(large, _rejected(xp, uniform, trials, chance, large), counted)
+    few = xp.where(large, 0.0, n)
+    counted = _counted(xp, uniform(*n.shape), few, xp.where(large, 0.0, rare))
+
+    def trial(n: Any, p: Any) -> tuple[Any, Any]:
+        return _trial(xp, uniform, n, p)
+
+    k = by_rejection(xp, trial, large, counted, n, rare)
     return xp.where(mirrored, n - k, k)
 
 
@@ -50,8 +53,8 @@ def _counted(xp: Any, u: Any, n: Any, p: Any) -> Any:
     return k
 
 
-def _rejected(xp: Any, uniform: Callable[[], Any], n: Any, p: Any, wanted: Any) -> Any:
-    """By transformed rejection, where n p is 10 or more and p up to 1/2.
+def _trial(xp: Any, uniform: Callable[..., Any], n: Any, p: Any) -> tuple[Any, Any]:
+    """Draws by transformed rejection, where n p is 10 or more and p up to 1/2; which are accepted.
 
     Source: Hörmann 1993, "The generation of binomial random variates", algorithm BTRS.
     """
@@ -61,20 +64,14 @@ def _rejected(xp: Any, uniform: Callable[[], Any], n: Any, p: Any, wanted: Any) 
     scale = (2.83 + 5.1 / b) * root
     mode = xp.floor((n + 1.0) * p)
     log_odds = xp.log(p) - xp.log1p(-p)
-    known = _log_ways(mode, n)
-    found, missing = xp.zeros_like(n), wanted
-    while bool(xp.any(missing)):
-        u, v = uniform() - 0.5, uniform()
-        near = 0.5 - xp.abs(u)
-        k = xp.floor((2.0 * a / near + b) * u + n * p + 0.5)
-        inside = (k >= 0) & (k <= n)
-        k = xp.where(inside, k, mode)
-        least = xp.log(v * scale / (a / (near * near) + b))
-        fits = least <= known - _log_ways(k, n) + (k - mode) * log_odds
-        taken = missing & inside & fits
-        found = xp.where(taken, k, found)
-        missing = missing & ~taken
-    return found
+    u, v = uniform(*n.shape) - 0.5, uniform(*n.shape)
+    near = 0.5 - xp.abs(u)
+    k = xp.floor((2.0 * a / near + b) * u + n * p + 0.5)
+    inside = (k >= 0) & (k <= n)
+    k = xp.where(inside, k, mode)
+    least = xp.log(v * scale / (a / (near * near) + b))
+    fits = least <= _log_ways(mode, n) - _log_ways(k, n) + (k - mode) * log_odds
+    return k, inside & fits
 
 
 def _log_ways(k: Any, n: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, real
 from core.errors import NotDifferentiable
 from core.functions import digamma
+from plugins.distributions.rejection import by_rejection
 
 TERMS = 20  # of the series, between looks at how much is left
 GREAT = 1e6  # shapes from which on the series has too many terms, whose errors add up
@@ -34,24 +35,25 @@ def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
     Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
     """
 
-    def uniform() -> Any:
-        return random.uniform(k.shape, k.dtype, float(xp.finfo(k.dtype).eps) / 4, 1, device=device)
+    def uniform(shape: Any) -> Any:
+        return random.uniform(shape, k.dtype, float(xp.finfo(k.dtype).eps) / 4, 1, device=device)
+
+    def trial(d: Any, c: Any) -> tuple[Any, Any]:
+        z = random.normal(d.shape, d.dtype, device=device)
+        cubic = 1 + c * z
+        v = xp.where(cubic > 0, cubic * cubic * cubic, 1.0)
+        fits = xp.log(uniform(d.shape)) < 0.5 * z * z + d * (1 - v + xp.log(v))
+        return d * v, (cubic > 0) & fits
 
     shape = (k >= 0) & (k < float("inf"))
     k = xp.where(shape, k, 1.0)
     small = k < 1
     d = xp.where(small, k + 1, k) - 1 / 3
     c = 1 / xp.sqrt(9 * d)
-    found, missing = xp.full_like(k, float("nan")), shape
-    while bool(xp.any(missing)):
-        z = random.normal(k.shape, k.dtype, device=device)
-        cubic = 1 + c * z
-        v = xp.where(cubic > 0, cubic * cubic * cubic, 1.0)
-        fits = xp.log(uniform()) < 0.5 * z * z + d * (1 - v + xp.log(v))
-        taken = missing & (cubic > 0) & fits
-        found = xp.where(taken, d * v, found)
-        missing = missing & ~taken
-    return found, xp.where(small, xp.log(uniform()) / xp.where(small, k, 1.0), 0.0)
+    found = by_rejection(xp, trial, shape, xp.full_like(k, float("nan")), d, c)
+    if not bool(xp.any(small)):
+        return found, xp.zeros_like(k)
+    return found, xp.where(small, xp.log(uniform(k.shape)) / xp.where(small, k, 1.0), 0.0)
 
 
 class GammaSlope(FunctionNode):

@@ -51,7 +51,7 @@ class Multinomial(Distribution):
         """By binomial draws: how many of those that are left are of each class."""
         xp, shape = self.xp, (n, *self.batch_shape)
 
-        def uniform() -> Any:
+        def uniform(*shape: int) -> Any:
             return xp.astype(self._uniform(*shape), xp.float64)
 
         p = xp.astype(self.p.array, xp.float64)

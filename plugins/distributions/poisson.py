@@ -16,6 +16,7 @@ from plugins.distributions.distribution import (
     within,
 )
 from plugins.distributions.incomplete import Gammainc, Gammaincc
+from plugins.distributions.rejection import by_rejection
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
 
@@ -61,34 +62,32 @@ class Poisson(Distribution):
         shape = (n, *self.batch_shape)
         lam = xp.astype(xp.broadcast_to(self.lam.array, shape), xp.float64)
         large = lam >= LARGE
-        counted = _counted(xp, self._uniform(*shape), xp.where(large, 1.0, lam))
-        rejected = self._rejected(xp.where(large, xp.minimum(lam, GREATEST), float(LARGE)), large)
-        return as_variable(xp.astype(xp.where(large, rejected, counted), xp.int64))
+        counted = _counted(xp, self._uniform(*shape), xp.where(large, 0.0, lam))
+        lam = xp.minimum(lam, GREATEST)
+        drawn = by_rejection(
+            xp, self._trial, large, counted, lam, xp.log(xp.where(large, lam, 1.0))
+        )
+        return as_variable(xp.astype(drawn, xp.int64))
 
-    def _rejected(self, lam: Any, wanted: Any) -> Any:
-        """Draws for large means, by transformed rejection.
+    def _trial(self, lam: Any, log_lam: Any) -> tuple[Any, Any]:
+        """Draws for large means, by transformed rejection, and which are accepted.
 
         Source: Hörmann 1993, "The transformed rejection method for generating Poisson random
         variables", algorithm PTRS.
         """
         xp = self.xp
-        root, log_lam = xp.sqrt(lam), xp.log(lam)
+        root = xp.sqrt(lam)
         b = 0.931 + 2.53 * root
         a = -0.059 + 0.02483 * b
         inverse = 1.1239 + 1.1328 / (b - 3.4)
-        found, missing = xp.zeros_like(lam), wanted
-        while bool(xp.any(missing)):
-            u, v = (xp.astype(self._uniform(*lam.shape), xp.float64) for _ in range(2))
-            u = u - 0.5
-            us = 0.5 - xp.abs(u)
-            k = xp.floor((2 * a / us + b) * u + lam + 0.43)
-            safe = xp.where(k >= 0, k, 0.0)
-            least = xp.log(v * inverse / (a / (us * us) + b))
-            fits = least <= safe * log_lam - lam - F.lgamma(safe + 1).array
-            taken = missing & (k >= 0) & fits
-            found = xp.where(taken, k, found)
-            missing = missing & ~taken
-        return found
+        u, v = (xp.astype(self._uniform(*lam.shape), xp.float64) for _ in range(2))
+        u = u - 0.5
+        us = 0.5 - xp.abs(u)
+        k = xp.floor((2 * a / us + b) * u + lam + 0.43)
+        safe = xp.where(k >= 0, k, 0.0)
+        least = xp.log(v * inverse / (a / (us * us) + b))
+        fits = least <= safe * log_lam - lam - F.lgamma(safe + 1).array
+        return k, (k >= 0) & fits
 
     @property
     def mean(self) -> Variable:

@@ -476,6 +476,32 @@ def test_incomplete_functions_are_in_the_words_of_the_standard():
     assert half.dtype == "float16"
 
 
+def test_draws_are_in_the_words_of_the_standard():
+    strict = core.backend.get("strict")
+
+    def on(make, *values):
+        return make(*[core.Variable(strict.asarray(np.full((2, 3), x))) for x in values])
+
+    for d in (
+        on(D.Gamma, 0.5, 2.0),
+        on(D.Poisson, 30.0),
+        on(D.Binomial, 60.0, 0.5),
+        on(D.NegativeBinomial, 2.0, 0.3),
+        on(D.Beta, 2.0, 0.5),
+        on(D.StudentT, 2.0, 0.0, 1.0),
+    ):
+        x = d.sample(4)
+        assert x.shape == d.log_prob(x).shape == (4, 2, 3)
+        assert x.backend is strict
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
+def test_draws_of_no_distributions(shape):
+    of = np.ones(shape)
+    for d in (D.Gamma(of, 1.0), D.Poisson(30 * of), D.Binomial(99, 0.5 * of)):
+        assert d.sample(3).shape == (3, *shape) and d.sample(0).shape == (0, *shape)
+
+
 def test_poisson_counts_what_is_not_above():
     d, reference = D.Poisson(np.array(4.0)), S.poisson(4)
     x = np.array([-3, -0.5, 0, 0.5, 1, 7, 30])
