@@ -116,6 +116,8 @@ class Writer:
 def numpys(x: Any) -> str | None:
     """The text of a dtype, or a scalar, of NumPy's; None for anything else."""
     xp = host().xp
+    if isinstance(x, type) and x in (bool, int, float, complex):  # dtypes as well
+        return x.__name__
     if isinstance(x, xp.dtype):
         known = getattr(xp, x.name, None)
         return f"np.{x.name}" if isinstance(known, type) and xp.dtype(known) == x else None

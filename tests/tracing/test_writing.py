@@ -105,6 +105,15 @@ def test_constants_of_every_dtype_are_written_to_the_bit():
         assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes())
 
 
+def test_dtypes_by_pythons_names_are_written():
+    def function(x):
+        return x.astype(bool), x.astype(float), np.zeros_like(x, dtype=int)
+
+    exec(core.trace(function, X).source(), scope := {})
+    for found, expected in zip(scope["program"](X), function(X), strict=True):
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
 def test_costs_of_a_network_by_operation_and_link():
     class Two(core.Chain):
         def __init__(self):
