@@ -82,8 +82,9 @@ def filled(like: Any, values: list[Any]) -> Any:
     """A list or dict like another one, of its class, with other values.
 
     >>> from collections import OrderedDict
-    >>> filled(OrderedDict(x=1, y=2), [3, 4])
-    OrderedDict([('x', 3), ('y', 4)])
+    >>> found = filled(OrderedDict(x=1, y=2), [3, 4])
+    >>> type(found).__name__, *found.items()
+    ('OrderedDict', ('x', 3), ('y', 4))
     """
     if type(like) is list:
         return values
