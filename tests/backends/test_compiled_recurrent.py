@@ -110,7 +110,7 @@ def test_gates_have_second_gradients() -> None:
 @given(
     steps=st.sampled_from([1, 3, 16]),
     n=st.integers(1, 5),
-    units=st.sampled_from([1, 7, 33]),
+    units=st.sampled_from([1, 7, 33, 130]),
     dtype=st.sampled_from(["float32", "float64"]),
     missing=st.sampled_from([None, 0, 1]),
     seed=st.integers(0, 99),

@@ -20,6 +20,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write3,
     compiled,
     dense,
+    inlined_exactly,
     suits,
 )
 
@@ -36,10 +37,8 @@ def _divide(loop: Any, *args: Array) -> None:
 # -- long short-term memory ------------------------------------------------------------------------
 
 
-@compiled
-def _lstm(
-    x: Read2, c_prev: Read2, gates: Write3, c: Write2, h: Write2, start: int, stop: int
-) -> None:
+@inlined_exactly
+def lstm_rows(x: Any, c_prev: Any, gates: Any, c: Any, h: Any, start: int, stop: int) -> None:
     """Columns of x are a, i, f and o in turn; gates are dense rows."""
     for row in range(start, stop):
         a, i, f, o = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
@@ -60,11 +59,18 @@ def _lstm(
 
 
 @compiled
-def _lstm_gradient(
-    gc: Read2, gh: Read2, c_prev: Read2, c: Read2, gates: Read3, gc_prev: Write2, gx: Write2,
+def _lstm(
+    x: Read2, c_prev: Read2, gates: Write3, c: Write2, h: Write2, start: int, stop: int
+) -> None:
+    lstm_rows(x, c_prev, gates, c, h, start, stop)
+
+
+@inlined_exactly
+def lstm_gradient_rows(
+    gc: Any, gh: Any, c_prev: Any, c: Any, gates: Any, buffer: Any, gc_prev: Any, gx: Any,
     start: int, stop: int,
 ) -> None:  # fmt: skip
-    buffer = np.empty((4, c.shape[1]), c.dtype)
+    """Gradients of the same, from the gates; of `buffer` there is a row for each of them."""
     for row in range(start, stop):
         a, i, f, o = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
         ga, gi, gf, go = buffer[0], buffer[1], buffer[2], buffer[3]
@@ -85,6 +91,15 @@ def _lstm_gradient(
         for j in range(cs.size):
             k = np.uintp(j) * FOUR
             out[k], out[k + N1], out[k + N2], out[k + N3] = ga[j], gi[j], gf[j], go[j]
+
+
+@compiled
+def _lstm_gradient(
+    gc: Read2, gh: Read2, c_prev: Read2, c: Read2, gates: Read3, gc_prev: Write2, gx: Write2,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    buffer = np.empty((4, c.shape[1]), c.dtype)
+    lstm_gradient_rows(gc, gh, c_prev, c, gates, buffer, gc_prev, gx, start, stop)
 
 
 def lstm(f: Any, xp: Any, c_prev: Array, x: Array) -> Any:
