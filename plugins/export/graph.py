@@ -10,6 +10,7 @@ import numpy as np
 
 from core.errors import ExportError
 from core.tracing import Equation, Value
+from plugins.export.external import LEAST, External
 from plugins.export.sizes import CURE, Dim, Share, Sizes, Terms
 from plugins.extras import need
 
@@ -25,8 +26,9 @@ class Graph:
     its results.
     """
 
-    def __init__(self, opset: int, sizes: Sizes) -> None:
+    def __init__(self, opset: int, sizes: Sizes, external: External | None = None) -> None:
         self.opset = opset
+        self._external = external
         self._sizes = sizes
         self.given_sizes = sizes.given
         self._helper = need("onnx.helper", "onnx", "core.export.onnx")
@@ -91,13 +93,17 @@ class Graph:
         return name
 
     def _keep(self, array: Any, name: str) -> None:
-        """Write an array into the file."""
+        """Write an array into the file, or beside it."""
+        if self._external is not None and array.nbytes >= LEAST:
+            kind = self.element_type(array.dtype)
+            self.initializers.append(self._external.tensor(array, name, kind))
+            return
         self._bytes += array.nbytes
         if self._bytes > LARGEST:
             raise ExportError(
                 f"onnx: expected at most {LARGEST} bytes of arrays, which is what a file of this "
-                f"format holds, got {self._bytes} with {name}. Export parts of the model, or in a "
-                "16-bit dtype."
+                f"format holds, got {self._bytes} with {name}. Put them beside it by "
+                "external_data=True."
             )
         self.initializers.append(self._numpy_helper.from_array(array, name))
 

@@ -13,6 +13,7 @@ from core import Link, Variable, as_variable, no_backprop_mode, registry, using_
 from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
+from plugins.export.external import External
 from plugins.export.following import followed, hides
 from plugins.export.graph import Graph
 from plugins.export.open_axes import Axes, open_axes, resized, samples
@@ -38,6 +39,7 @@ def onnx(
     train: bool = False,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
+    external_data: bool = False,
 ) -> None:
     """Write a model as ONNX, to be run by other programs.
 
@@ -59,6 +61,8 @@ def onnx(
         train: Whether the model is traced as in training, with dropout and statistics of batches.
         input_names: What inputs are called; x0, x1, ... by default.
         output_names: What results are called; their keys in a dict, else y0, y1, ...
+        external_data: Whether arrays lie beside the file, which holds 2 GiB at most, in one that is
+            called as it, with a digest of the arrays and `.data` behind.
 
     Parameters have their paths as names, as `l1/W`.
 
@@ -77,6 +81,10 @@ def onnx(
         known = f"{min(IR_VERSIONS)} to {max(IR_VERSIONS)}"
         raise ExportError(f"onnx: expected an opset from {known}, got {opset!r}.")
     need("onnx", "onnx", "core.export.onnx")
+    if external_data and not isinstance(file, str | os.PathLike):
+        raise ExportError(
+            "onnx: expected a path, beside which external_data lies, got an open file."
+        )
     for path, parameter in model.namedparams() if isinstance(model, Link) else ():
         if not parameter.is_initialized:
             raise ExportError(
@@ -88,7 +96,10 @@ def onnx(
     names = input_names or [f"x{i}" for i in range(len(arrays))]
     axes = open_axes(arrays, names, batch, dynamic_axes or {})
     traced = _traced(model, arrays, axes, train)
-    made = _Writing(traced, opset, axes, names, output_names).model()
+    external = External() if external_data else None
+    made = _Writing(traced, opset, axes, names, output_names, external).model()
+    if external is not None:
+        external.write(file, made.graph.initializer)
     data = made.SerializeToString()
     if hasattr(file, "write"):
         write_all("onnx", file, data)
@@ -165,6 +176,7 @@ class _Writing:
         axes: Axes,
         input_names: Sequence[str],
         output_names: Sequence[str] | None,
+        external: External | None,
     ) -> None:
         program, applied, sizes, self.unfollowed = traced
         self.program, self.opset = program, opset
@@ -193,7 +205,7 @@ class _Writing:
             )
         for i, axis, name in axes:
             sizes.places[name].append((self.names[i], axis))
-        self.graph = Graph(opset, sizes)
+        self.graph = Graph(opset, sizes, external)
         self.graph._taken.update(self.results)
         for value, name in zip(program.inputs, self.names, strict=True):
             self.graph.define(value, name)

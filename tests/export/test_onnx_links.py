@@ -1,6 +1,7 @@
 """Every link, and models of them, written as ONNX and run by onnxruntime, for any batch."""
 
 import importlib.util
+import io
 import sys
 from pathlib import Path
 
@@ -400,6 +401,23 @@ def test_more_than_a_file_holds_is_told(monkeypatch):
         exported(
             core.Sequential(L.Linear(5, 20, nobias=True), L.Linear(20, 15)), np.ones((2, 5), "f")
         )
+
+
+def test_arrays_beside_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("plugins.export.graph.LARGEST", 1000)  # of what is in the file itself
+    model, x = core.Sequential(L.Linear(5, 60), L.Linear(60, 15)), np.ones((2, 5), "f")
+    path = tmp_path / "model.onnx"
+    for scale in (1, 2):
+        model[0].W.array *= scale
+        core.export.onnx(model, x, path, external_data=True)
+        onnx.checker.check_model(str(path), full_check=True)
+        (y,) = onnxruntime.InferenceSession(str(path)).run(None, {"x0": x})
+        np.testing.assert_allclose(y, model(x).array, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(L.ONNXModel(path)(x).array, y, rtol=1e-5, atol=1e-6)
+    assert path.stat().st_size < 2000
+    assert len([*tmp_path.glob("model.onnx.*.data")]) == 2  # the old one belongs to the old file
+    with pytest.raises(ExportError, match="expected a path, beside which"):
+        core.export.onnx(model, x, io.BytesIO(), external_data=True)
 
 
 def test_a_refusal_leaves_the_old_file(tmp_path):
