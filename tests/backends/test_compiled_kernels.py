@@ -22,12 +22,14 @@ from compiled_kernels import taking
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
-from backends.numpy_backend.kernels.compiled import normalization
+from backends.numpy_backend.kernels.compiled import normalization, own_statistics, softmax
 from core.registry import configuration
 from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
 from core.testing import check_op
 from core.testing.leaving_out import CHECKS
+from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy
+from plugins.functions.normalization.layer_normalization import LayerNormalization
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
@@ -348,3 +350,14 @@ def test_loops_use_whole_registers(name: str, tmp_path: Path) -> None:
     environment["NUMBA_CACHE_DIR"] = str(tmp_path)  # of loops found on disk there is no text
     bits, *used = run(LOOP.format(features=MACHINES[name]), **environment).split()
     assert {"512": "zmm", "256": "ymm"}[bits] == used[-1]
+
+
+@pytest.mark.parametrize(("rows", "taken"), [(8, False), (32, True)])
+def test_operations_of_many_calls_are_loops_of_few_elements(rows: int, taken: bool) -> None:
+    drawn = np.random.default_rng(0)
+    x, c = drawn.normal(size=(rows, 4)).astype("f"), np.ones(4, "f")
+    for op, kernel, inputs in (
+        (SoftmaxCrossEntropy(), softmax.softmax_cross_entropy, (x, np.zeros(rows, int))),
+        (LayerNormalization(), own_statistics.layer_normalization, (x, c, c)),
+    ):
+        assert (kernel(op, np, *inputs) is not NotImplemented) == taken

@@ -41,7 +41,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from backends.numpy_backend.sums import total
 
-CALLS = 4  # the formulas make so many times the calls of NumPy that one of few steps makes
+CALLS = 16  # of NumPy in the formulas, which from 128 elements on take longer than loops by far
 
 
 # -- layers: each row is a part, and has a parameter for each of its elements ----------------------
