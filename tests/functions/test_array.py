@@ -6,8 +6,8 @@ from refusals import refused_in_three_parts
 
 import core
 import core.functions as F
-from core import Variable
-from core.errors import OutOfRange
+from core import Domain, Variable
+from core.errors import InvalidType, OutOfRange
 from core.testing.gradient_check import check_backward
 
 X = np.arange(24, dtype="float64").reshape(2, 3, 4)
@@ -273,3 +273,22 @@ def test_one_hot_refuses_labels_that_are_no_class():
     for label in (3, -1):
         with pytest.raises(OutOfRange, match=rf"OneHot: expected x in \[0, 3\), got {label}"):
             F.one_hot(np.array([0, label]), 3)
+
+
+def test_a_split_remembers_what_fits_and_refuses_again_what_does_not(monkeypatch):
+    checked = []
+    check = Domain.check_shapes
+    monkeypatch.setattr(
+        Domain, "check_shapes", lambda *args: checked.append(args[2]) or check(*args)
+    )
+    x = np.zeros((2, 47), "f")
+    for _ in range(3):
+        assert [y.shape[1] for y in F.split_axis(x, [1, 3], 1)] == [1, 2, 44]
+    assert len(checked) == 1
+    for other in (x.astype("d"), np.zeros((3, 47), "f")):
+        assert len(F.split_axis(other, [1, 3], 1)) == 3
+    assert len(F.split_axis(x, [2, 3], 1)) == 3
+    assert len(checked) == 4
+    for _ in range(2):
+        with pytest.raises(InvalidType, match=r"x.shape\[1\] % 3 == 0"):
+            F.split_axis(x, 3, 1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
+from core import FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import AnyArray, Array
 from plugins.functions.array.concat import Concat
+from plugins.functions.array.remembered import RememberingDomain
 from plugins.functions.axes import axes_of
 
 
@@ -34,7 +35,7 @@ class SplitAxis(FunctionNode):
     In the general form, because the number of outputs depends on the setting.
     """
 
-    domain = Domain(
+    domain = RememberingDomain(
         "(...)->(...b)",
         x=anything(),
         settings={

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, choice
+from core import FunctionNode, Variable, anything, as_variable, choice
 from core.errors import InvalidType
 from core.typing import AnyArray, Array
+from plugins.functions.array.remembered import RememberingDomain
 from plugins.functions.array.split_axis import zeros_on_device_of
 from plugins.functions.refusal import require
 
@@ -37,7 +38,7 @@ class TransposeSequence(FunctionNode):
     In the general form, because the number of outputs is a length.
     """
 
-    domain = Domain(
+    domain = RememberingDomain(
         "(...)*->(...b)",
         xs=anything(),
         settings={"length": choice(None)},
