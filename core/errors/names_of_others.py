@@ -260,6 +260,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "clip_grad_value_": "GradientValueClipping",
         "clipvalue": "GradientValueClipping",
         "EMA": "ExponentialMovingAverage",
+        "SWA": "ExponentialMovingAverage",
         "L1": "Lasso",
         "L2": "WeightDecay",
     },
