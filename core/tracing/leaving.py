@@ -67,7 +67,7 @@ def delivering(parameters: list[Any]) -> Callable[[Any], None]:
     def put(arrays: Any) -> None:
         given = [(p, a) for p, a in zip(parameters, arrays, strict=True) if a is not None]
         for parameter in parameters:
-            parameter._source._grad = None
+            parameter.cleargrad()
         deliver([p for p, _ in given], [a for _, a in given])
 
     return put

@@ -72,6 +72,7 @@ class Live(Places):
         self.assigned: dict[int, set[str]] = {}  # the names of those that the step sets
         self._chained: list[tuple[str, Any]] = []
         self._variables: list[tuple[Any, ...]] = []  # that are attributes of links
+        self._frozen: list[Any] = []  # parameters that have gradients all the same
 
     # ------------------------------------------------------------------ taking
 
@@ -153,6 +154,8 @@ class Live(Places):
         parameter.array = made
         self._written[id(parameter)] = made._value
         beside = None
+        if source is None and grad is not None:
+            self._frozen.append(parameter)
         if source is not None:
             if grad is not None:
                 source._grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
@@ -340,6 +343,9 @@ class Live(Places):
         self._replace([p for p, _ in gradients])
         if gradients:
             found.append(Left(delivering([p for p, _ in gradients]), [g for _, g in gradients]))
+        cleared = [p for p in self._frozen if p._grad is None]
+        if cleared:
+            found.append(Left(delivering(cleared), [None] * len(cleared)))
         for optimizer in self.optimizers:
             before = self._counts[id(optimizer)]
             more = {name: n - before[name] for name, n in _counts(optimizer).items()}

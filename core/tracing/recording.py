@@ -102,8 +102,7 @@ class Recording(Signature):
         self._kernels = _kernels[0]
         self._plain = all([isinstance(leaf, Leaf) for leaf in leaves(program.form)])
         self._parameters = [
-            (p, p._spec, p._source is None, p._source is None or p._source._grad is None)
-            for p, *_ in places.held
+            (p, p._spec, p._source is None, p._grad is None) for p, *_ in places.held
         ]
         self._own_parameters = {id(p) for p, *_ in places.held}
         self._arguments = places.arguments
@@ -150,7 +149,7 @@ class Recording(Signature):
             source = p._source
             if p._spec is not spec or (source is None) is not constant:
                 return False
-            if source is not None and (source._grad is None) is not bare:
+            if ((p if source is None else source)._grad is None) is not bare:
                 return False
         for own, name, parameter in self._owned:
             if own[name] is not parameter:

@@ -1422,6 +1422,23 @@ def test_zeros_that_frozen_parameters_get_for_gradients(parts, scale):
     assert (accumulated if parts else updated).replayed
 
 
+def test_gradients_that_frozen_parameters_are_given_are_cleared():
+    found = []
+    for captured in (False, True):
+        core.seed(0)
+        m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+        m[0].disable_update()
+        o = optimizers.SGD().setup(m)
+        step = partial(o.update, lambda x, t, m=m: F.softmax_cross_entropy(m(x), t))
+        step = core.capture(step) if captured else step
+        for i in range(7):
+            if i in (4, 5):
+                m[0].W.grad = np.ones_like(m[0].W.array)
+            step(X, T)
+            found.append(state_of(m, o))
+    assert found[:7] == found[7:] and step.replayed == 6
+
+
 def decay(v):
     v.array[...] *= np.float32(0.9)
 
