@@ -36,8 +36,12 @@ class LAMBRule(UpdateRule):
         mean, square = m / (1 - self.beta1**self.t), v / (1 - self.beta2**self.t)
         direction = mean / divisor(self, xp, xp.sqrt(square) + self.eps)
         change = direction + self.weight_decay_rate * param
-        change = xp.asarray(change)  # NumPy makes scalars where there are no axes
-        param -= self.alpha * _trust(xp, param, change) * change
+        self.move(xp, param, xp.asarray(change))  # NumPy makes scalars where there are no axes
+
+    def move(self, xp: Any, param: Any, change: Any) -> None:
+        """The last part of a step, by a change that is of no length yet, and is made use of."""
+        change *= self.alpha * _trust(xp, param, change)
+        param -= change
 
 
 def _trust(xp: Any, param: Any, change: Any) -> Any:

@@ -31,6 +31,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "AdaBound": [{"alpha": 0.5, "final_lr": 0.01}, {"beta2": 0.0}],
     "AMSBound": [{"beta2": 0.25}],
     "AdaDelta": [{"rho": 0.25}],
+    "LAMB": [{"weight_decay_rate": 0.1}, {"beta1": 0.25}],
     "AdaMax": [{"weight_decay_rate": 0.1, "eta": 0.5}],
     "NAdam": [{"weight_decay_rate": 0.1, "beta1": 0.25}, {"beta2": 0.25}],
     "Lion": [{"weight_decay_rate": 0.1}],

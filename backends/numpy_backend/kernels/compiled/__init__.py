@@ -112,4 +112,4 @@ UPDATE_ALL = {
         "rmsprop_graves:RMSpropGravesRule": "rmsprop_graves",
         "sgd:SGDRule": "sgd",
     }.items()
-}
+} | {f"{_OPTIMIZERS}.lamb:LAMBRule": f"{__name__}.lamb:lamb"}
