@@ -114,6 +114,14 @@ def test_logcumsumexp_of_infinities_and_far_apart(dtype):
     np.testing.assert_array_equal(F.logcumsumexp(x).array, expected)
     endless = F.logcumsumexp(np.array([1, INF, 1], dtype)).array
     np.testing.assert_array_equal(endless, [1, INF, INF])
+    rows = np.array([x, [0, 1, INF, INF, -INF, 2], [-INF, 3, NAN, 0, -INF, -INF]], dtype)
+    sums = [expected, [0, np.log1p(np.e), INF, INF, INF, INF], [-INF, 3, NAN, NAN, NAN, NAN]]
+    with np.errstate(invalid="ignore"):
+        for n in (1, 400):  # by the formula, and by a loop where there are any
+            many, theirs = np.tile(rows, (n, 1)), np.tile(np.array(sums, dtype), (n, 1))
+            found = F.logcumsumexp(many, axis=1).array
+            np.testing.assert_allclose(found, theirs, 1e-3 if dtype == "float16" else 1e-6)
+            np.testing.assert_array_equal(F.logcumsumexp(many.T, axis=0).array, found.T)
     found = slopes(lambda x: F.logcumsumexp(x), x)
     np.testing.assert_allclose(found, [0, 0, 2, 0, 2, 0], atol=1e-30)
 

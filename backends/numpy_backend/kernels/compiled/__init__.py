@@ -35,6 +35,7 @@ COMPUTE = {
         "connection.linear:LinearFunction": "linear:linear",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "noise.dropout:Dropout": "noise:dropout",
+        "math.cumulative:LogCumSumExp": "log_sums:logcumsumexp",
         "math.segments:SegmentMax": "segments:segment_max",
         "math.segments:SegmentMin": "segments:segment_min",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
