@@ -11,6 +11,7 @@ from core.errors.kinds import checked
 from core.typing import AnyArray, Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.remembered import RememberingDomain
+from plugins.functions.array.reshape import reshape
 from plugins.functions.axes import axes_of
 
 
@@ -149,4 +150,5 @@ def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     count = x.shape[axis] if -x.ndim <= axis < x.ndim else 1
     parts = SplitAxis(count, axis).apply((x,))
     axis %= x.ndim
-    return tuple([part.reshape(part.shape[:axis] + part.shape[axis + 1 :]) for part in parts])
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    return tuple([reshape(part, shape) for part in parts])
