@@ -57,14 +57,13 @@ def load_torch(
 
     The file is one of `torch.save(module.state_dict(), ...)`, a safetensors file, or the index of
     several, as `model.safetensors.index.json`; nothing in it is run, and PyTorch need not be
-    installed. Where all modules have the paths of the links,
-    tensors are matched by path; otherwise in the order of their definition, where all shapes fit
-    (in a safetensors file, which has none, in that of their names and numbers, where these and the
-    shapes tell modules apart). `weight`
-    and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, what
-    PyTorch keeps in one tensor is taken apart, and weight and spectral normalization are applied.
-    Biases of links
-    that always have some, as recurrent layers, are 0 where the module had none.
+    installed. Where all modules have the paths of the links, behind a beginning that they may share
+    (`module.` of one that was wrapped), tensors are matched by path; otherwise in the order of
+    their definition, where all shapes fit (in a safetensors file, which has none, in that of their
+    names and numbers, where these and the shapes tell modules apart). `weight` and `bias` are W and
+    b, or gamma and beta; gates of recurrent layers are put in order, what PyTorch keeps in one
+    tensor is taken apart, and weight and spectral normalization are applied. Biases of links that
+    always have some, as recurrent layers, are 0 where the module had none.
 
     Args:
         file: A path, or a file open for reading bytes.
@@ -221,9 +220,12 @@ class _Matching:
         """What is said of modules of which their order does not tell which is which."""
         matched = [(u, p) for u, p in zip(self._units, prefixes, strict=False) if p is not None]
         for unit, prefix in matched:
-            own = unit.path.replace("/", ".")
-            numbered = any([c.isdigit() for c in own])  # of layers that may be counted otherwise
-            if own not in ("", prefix) and not numbered and self._fit(unit, own):
+            path = unit.path.replace("/", ".")
+            numbered = any([c.isdigit() for c in path])  # of layers that may be counted otherwise
+            owns = [".".join(filter(None, [each, path])) for each in ("", ".".join(self._shared()))]
+            if not path or numbered or prefix in owns:
+                continue
+            for own in [each for each in owns if self._fit(unit, each)][:1]:
                 yield f"{unit.path}: {own} is there, too, but {prefix} stands in its place"
         for (one, first), (other, second) in combinations(matched, 2):
             if self._ordered or _letters(first) == _letters(second):
@@ -307,8 +309,24 @@ class _Matching:
         return [np.ascontiguousarray(a).reshape(a.shape) for a in made]
 
     def _by_path(self) -> list[str | None] | None:
-        """The paths of the links, where the file has all modules under them."""
-        prefixes = [unit.path.replace("/", ".") for unit in self._units]
+        """The paths of the links, where the file has all modules under them.
+
+        Or under a beginning that all tensors share, as of a model that is wrapped.
+        """
+        shared = self._shared()
+        wrapped = [".".join(shared[:n]) for n in range(len(shared) + 1)]
+        return next(filter(None, map(self._under, wrapped)), None)
+
+    def _shared(self) -> list[str]:
+        """The modules that all tensors lie in."""
+        modules = [name.split(".")[:-1] for name in self._tensors]
+        alike = [len({*parts}) == 1 for parts in zip(*modules, strict=False)]
+        return modules[0][: [*alike, False].index(False)] if modules else []
+
+    def _under(self, beginning: str) -> list[str | None] | None:
+        """The paths of the links behind a beginning, where the file has all modules so."""
+        paths = [unit.path.replace("/", ".") for unit in self._units]
+        prefixes = [".".join(filter(None, [beginning, path])) for path in paths]
         for unit, prefix in zip(self._units, prefixes, strict=True):
             needed = [part for part in unit.parts if not self._spare(unit, part)]
             needed = [part for part in needed if not self._left_out(part, prefix)]

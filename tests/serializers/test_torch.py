@@ -500,6 +500,34 @@ def test_weight_normalization_is_applied(old):
     alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
 
 
+class Pair(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(3, 3), L.Linear(3, 3)
+
+
+@pytest.mark.parametrize("beginning", ["", "module.", "model.net."])
+def test_paths_count_behind_a_beginning_that_all_share(beginning):
+    """As of a model that is wrapped; the order of definition is another one there."""
+    names = [f"{beginning}{name}.{what}" for name in "ba" for what in ("weight", "bias")]
+    torch = pytest.importorskip("torch")
+    tensors = {
+        n: torch.full((3, 3) if n[-1] == "t" else (3,), float(i)) for i, n in enumerate(names)
+    }
+    file, model = io.BytesIO(), Pair()
+    torch.save(tensors, file)
+    file.seek(0)
+    load_torch(file, model)
+    assert [p.array.flat[0] for _, p in sorted(model.namedparams())] == [2, 3, 0, 1]
+    del tensors[names[0]]
+    file = io.BytesIO()
+    torch.save(tensors | {f"{beginning}c.weight": torch.zeros(3, 3)}, file)
+    file.seek(0)
+    with pytest.raises(CheckpointError, match=r"left over|there is no|stands in its place"):
+        load_torch(file, model)
+
+
 @pytest.mark.parametrize("old", [True, False])
 def test_spectral_normalization_is_applied(old):
     torch = pytest.importorskip("torch")
