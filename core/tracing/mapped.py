@@ -39,6 +39,7 @@ class Sources(Places):
         super().__init__(tape)
         self.graded: list[Variable] = []
         self.around: list[Variable] = []
+        self._ends: dict[int, tuple[Any, Any]] = {}  # places in graphs outside, and leaves for them
 
     def take_parameter(self, parameter: Any) -> None:
         """Let a parameter hold a traced array."""
@@ -46,18 +47,24 @@ class Sources(Places):
         super().take_parameter(parameter)
         if not known and id(parameter) in self._known and parameter.requires_grad:
             self.graded.append(parameter)
+            self._ends[id(parameter._source)] = parameter._source, parameter._source
 
     def _from_outside(self, x: Any) -> None:
-        """Let a Variable be a leaf, where gradients end."""
+        """Let a Variable be a leaf, where gradients end; several may stand for one place."""
         source = getattr(x, "_source", None)
-        if source is None or isinstance(x, Parameter) or id(x) in self._known:
+        if source is None or isinstance(x, Parameter):
             return
-        self._note(x)
-        self.graded.append(x)
-        if x.creator_node is not None:
-            if depends_on(self._differentiated, x):
-                self.around.append(x)
-            x._source = Variable(x._array)._source
+        if id(source) not in self._ends:
+            self.graded.append(x)
+            leaf = source
+            if x.creator_node is not None:
+                leaf = Variable(x._array)._source
+                if depends_on(self._differentiated, x):
+                    self.around.append(x)
+            self._ends[id(source)] = self._ends[id(leaf)] = source, leaf
+        _, leaf = self._ends[id(source)]
+        if leaf is not source:
+            x._source = leaf
             self._undo.append(lambda: setattr(x, "_source", source))
 
 

@@ -261,6 +261,12 @@ GOES_BACK = {  # what vmap computes of w and b, and the same without it
             [F.sin(b) * F.exp(F.sin(b) * x) * np.eye(3) for x in POINTS * w[0, 0]]
         ),
     ),
+    "what is outside, twice": (
+        lambda w, b: core.vmap(lambda x, c: F.sum(w**2 * F.exp(-F.sum(w * w) / 4)) * c + x)(
+            POINTS[0, :3], b
+        ),
+        lambda w, b: F.sum(w**2 * F.exp(-F.sum(w * w) / 4)) * b + POINTS[0, :3],
+    ),
     "products of rows": (
         lambda w, b: core.vmap(lambda x: F.relu(x[None] @ w)[0] * b[:2])(POINTS),
         lambda w, b: F.relu(POINTS @ w) * b[:2],
@@ -285,8 +291,15 @@ def test_derivatives_go_back_through_it(name):
         rows = core.hessian(loss_of(f), W, B)
         return *core.jacobian(loss_of(f), W, B), *rows[0], *rows[1], core.jvp(f, [W, B], [W, B])[1]
 
-    for found, expected in zip(derivatives(function), derivatives(plain), strict=True):
-        np.testing.assert_allclose(found.array, expected.array, rtol=1e-9, atol=1e-12)
+    def traced():
+        def gradients(w, b):
+            return core.hvp(loss_of(function), [w, b], [w, b])[1]
+
+        return core.trace(gradients, W, B)(W, B)
+
+    expected = [*derivatives(plain), *core.hvp(loss_of(plain), [W, B], [W, B])[1]]
+    for one, other in zip([*derivatives(function), *traced()], expected, strict=True):
+        np.testing.assert_allclose(one.array, other.array, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("captured", [False, True])
