@@ -113,6 +113,23 @@ def _derivative(y, x):
     return core.grad([F.sum(y)], [x], enable_double_backprop=True)
 
 
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 3e-7), ("d", 1e-15)])
+def test_inverses_of_error_functions_at_all_sizes(dtype, rtol):
+    rng = np.random.default_rng(0)
+    q = (10 ** rng.uniform(-37 if dtype == "f" else -307, 0, 3000)).astype(dtype)
+    for name, points in [
+        ("erfcinv", q),
+        ("ndtri", q / 3),
+        ("erfinv", q),
+        ("erfinv", -1 + 1e-3 * q),
+    ]:
+        points = points[points > -1]
+        expected = getattr(special, name)(points.astype("d"))
+        for many in (points, np.resize(points, 70000)):  # by the formula, and in a loop
+            found = getattr(F, name)(many).array[: len(points)]
+            np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
 def test_float32_and_float16_stay():
     for dtype in ("float16", "float32"):
         for name in POINTS:

@@ -71,34 +71,73 @@ def inverse_erf(xp: Any, y: AnyArray) -> AnyArray:
 
 
 def _inverse(xp: Any, y: AnyArray, q: AnyArray) -> AnyArray:
-    """The x with erf(x) = y, given q = 1 - |y| as well, which is the more precise for large x."""
-    central = xp.abs(y) < 0.5
-    inner = _inner(xp, xp.where(central, y, 0.0))
-    outer = _outer(xp, xp.where(central | ~(q > 0), 0.5, q))
-    found = xp.where(central, inner, xp.sign(y) * outer)
+    """The x with erf(x) = y, given q = 1 - |y| as well, which is the more precise for large x.
+
+    Two polynomials have it to eight digits, which are those of float32; in float64 a step of
+    Newton's method doubles them.
+    """
+    inside = xp.where(q > 0, q, 0.5)
+    found = _approximate(xp, y, inside)
+    if str(y.dtype).endswith("float64"):
+        central = xp.abs(y) < 0.5
+        size = xp.where(central, 0.5, xp.abs(found))
+        beyond = xp.sign(y) * _towards(xp, size, xp.where(central, 0.5, inside))
+        inner = xp.where(central, found, 0.0)
+        nearer = inner - (erf(xp, inner) - y) * xp.exp(inner * inner) * (sqrt(pi) / 2)
+        found = xp.where(central, nearer, beyond)
     infinite = xp.where(y < 0, xp.full_like(y, -inf), inf)
     return xp.where(q > 0, found, xp.where(q == 0, infinite, nan))
 
 
-def _inner(xp: Any, y: AnyArray) -> AnyArray:
-    """The first terms of the inverse's power series, then Newton's method on erf(x) - y."""
-    square = y * y
-    x = y * (1.0 + square * (pi / 12 + square * (7 * pi**2 / 480))) * (sqrt(pi) / 2)
-    for _ in range(3):
-        x = x - (erf(xp, x) - y) * xp.exp(x * x) * (sqrt(pi) / 2)
-    return x
+def _approximate(xp: Any, y: AnyArray, q: AnyArray) -> AnyArray:
+    """The inverse to 1.5e-8 of it, by w = -log(1 - y^2): over y in w, for great w over √w in 1/√w.
+
+    The polynomials were found by least squares at Chebyshev points, weighted anew by the errors
+    until these were level; SciPy's inverse is what they were fitted to.
+    """
+    w = -xp.log(q * (2.0 - q))
+    far = w > _FAR
+    near = y * _polynomial(_NEAR, (xp.where(far, 0.0, w) - 2.5) * 0.4)
+    root = xp.sqrt(xp.where(far, w, _FAR))
+    distant = root * _polynomial(_DISTANT, (1.0 / root - _CENTRE) / _SPREAD)
+    return xp.where(far, xp.sign(y) * distant, near)
 
 
-def _outer(xp: Any, q: AnyArray) -> AnyArray:
-    """Winitzki's approximation (2008), then Newton's method on log erfc(x) - log q."""
-    wanted = xp.log(q)
-    known = wanted + xp.log(2.0 - q)
-    half = known * 0.5 + 2 / (pi * 0.147)
-    x = xp.sqrt(xp.sqrt(half * half - known / 0.147) - half)
-    for _ in range(3):
-        tail = scaled_tail(xp, x)
-        x = x + (xp.log(tail) - x * x - wanted) * tail * (sqrt(pi) / 2)
-    return x
+def _towards(xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
+    """A step of Newton's method on log erfc(x) - log q, for x > 0."""
+    tail = scaled_tail(xp, x)
+    return x + (xp.log(tail) - x * x - xp.log(q)) * tail * (sqrt(pi) / 2)
+
+
+_FAR = 5.0
+_CENTRE, _SPREAD = (1 / 26.7 + 1 / sqrt(5)) / 2, (1 / sqrt(5) - 1 / 26.7) / 2
+_NEAR = [
+    1.5014093591981,
+    0.616600715687797,
+    -0.0261086651059781,
+    -0.0195740939558062,
+    0.00852906540010711,
+    -0.00048469495010882,
+    -0.000845360405836749,
+    0.000284517513835868,
+    3.54353123299178e-05,
+    -3.35301917655967e-05,
+]
+_DISTANT = [
+    0.961469845579815,
+    -0.0408383178002684,
+    0.00282056462574809,
+    0.00500029452531856,
+    -0.00161188407397604,
+    0.000347815859068522,
+    -0.000199384090658344,
+    4.84061056698361e-05,
+    -0.000155515517288044,
+    -4.76144232155305e-06,
+    0.000123461906716126,
+    4.76227262442736e-05,
+    -6.64664017939916e-05,
+]
 
 
 def erf(xp: Any, x: AnyArray) -> AnyArray:
