@@ -416,6 +416,24 @@ def test_layers_start_from_zeros_and_size_themselves(kind):
         np.testing.assert_array_equal(found.array, expected.array)
 
 
+@pytest.mark.parametrize("make", [L.NStepLSTM, L.NStepBiLSTM, L.NStepGRU, L.NStepBiGRU])
+def test_sequences_of_one_length_give_what_they_give_beside_others(make):
+    """They are run as one array."""
+    layers, n = make(2, 3, 4, 0.0), 3
+    xs = [core.Variable(RANDOM.uniform(-1, 1, (5, 3)).astype("f")) for _ in range(n)]
+    longer = RANDOM.uniform(-1, 1, (6, 3)).astype("f")
+    given = [RANDOM.uniform(-1, 1, (len(layers), n + 1, 4)).astype("f")] * layers.n_cells
+    alone = layers(*[s[:, 1:] for s in given], xs)
+    results = alone, layers(*given, [longer, *xs])
+    found = []
+    for first, (*states, ys) in enumerate(results):
+        outputs = [*[s[:, first:] for s in states], *ys[first:]]
+        slopes = core.grad(outputs, xs, [y * 0.5 for y in outputs])
+        found.append([y.array for y in (*outputs, *slopes)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_each_sequence_is_as_if_it_were_alone():
     layers = L.NStepBiLSTM(2, 3, 2, 0.0)
     xs = [x.astype("f") for x in SEQUENCES]

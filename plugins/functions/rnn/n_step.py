@@ -8,6 +8,7 @@ last ones end first. Rows that are not in a batch keep their state.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -101,13 +102,53 @@ def run(
     xs: Any,
 ) -> Any:
     """The last states, stacked over layers and directions, and the outputs by time."""
-    if not 0 <= dropout_ratio < 1:
-        raise ValueError(f"{name}: expected a dropout_ratio in [0, 1), got {dropout_ratio}")
     xs, states = [as_variable(x) for x in xs], [as_variable(s) for s in states]
-    _check(name, cell, directions * n_layers, states, ws, bs, xs)
-    cuts = list(accumulate([x.shape[0] for x in xs]))[:-1]
-    first = list(zip(*[separate(s, axis=0) for s in states], strict=True))
-    x, last = Concat.call(*xs, axis=0), []
+    ranks, sizes = [x.ndim for x in xs], [x.shape[0] for x in xs]
+    _check(name, cell, directions * n_layers, dropout_ratio, states, ws, bs, ranks, sizes)
+    cuts = list(accumulate(sizes))[:-1]
+    settings = cell, directions, n_layers, dropout_ratio
+    *last, y = _layers(*settings, states, ws, bs, Concat.call(*xs, axis=0), cuts)
+    return *last, split_axis(y, cuts, axis=0)
+
+
+def run_together(
+    name: str,
+    cell: Cell,
+    directions: int,
+    n_layers: int,
+    dropout_ratio: float,
+    states: Sequence[Any],
+    ws: Any,
+    bs: Any,
+    x: Variable,
+) -> Any:
+    """The same of sequences of one length, with x (steps, n, in_size) and the outputs alike."""
+    (steps, n), states = x.shape[:2], [as_variable(s) for s in states]
+    _check(name, cell, directions * n_layers, dropout_ratio, states, ws, bs, [x.ndim - 1], [n])
+    rows, cuts = reshape(x, (steps * n, x.shape[2])), range(n, steps * n, n)
+    settings = cell, directions, n_layers, dropout_ratio
+    *last, y = _layers(*settings, states, ws, bs, rows, list(cuts))
+    return *last, reshape(y, (steps, n, y.shape[1]))
+
+
+def together(function: Any, cell: Cell, directions: int) -> None:
+    """Give a function over sequences, as `n_step_lstm`, the one over those of one length."""
+    function.together = partial(run_together, function.__name__, cell, directions)
+
+
+def _layers(
+    cell: Cell,
+    directions: int,
+    n_layers: int,
+    dropout_ratio: float,
+    states: Sequence[Any],
+    ws: Any,
+    bs: Any,
+    x: Variable,
+    cuts: list[int],
+) -> Any:
+    """The last states, and the outputs of all times in a row."""
+    first, last = list(zip(*[separate(s, axis=0) for s in states], strict=True)), list[Any]()
     for layer in range(n_layers):
         outputs = []
         for i in range(layer * directions, (layer + 1) * directions):
@@ -117,8 +158,7 @@ def run(
             outputs.append(y)
             last.append(end)
         x = outputs[0] if directions == 1 else Concat.call(*outputs, axis=1)
-    stacked = [Stack.call(*each, axis=0) for each in zip(*last, strict=True)]
-    return *stacked, split_axis(x, cuts, axis=0)
+    return *[Stack.call(*each, axis=0) for each in zip(*last, strict=True)], x
 
 
 def _run_once(
@@ -160,23 +200,32 @@ def _joined(state: Variable, rest: Any) -> Variable:
 
 
 def _check(
-    name: str, cell: Cell, count: int, states: Any, ws: Any, bs: Any, xs: list[Variable]
+    name: str,
+    cell: Cell,
+    count: int,
+    dropout_ratio: float,
+    states: Any,
+    ws: Any,
+    bs: Any,
+    ranks: list[int],
+    sizes: list[int],
 ) -> None:
+    if not 0 <= dropout_ratio < 1:
+        raise ValueError(f"{name}: expected a dropout_ratio in [0, 1), got {dropout_ratio}")
     if count < 1:
         raise ValueError(f"{name}: expected n_layers of at least 1, got {count}")
-    if not xs:
+    if not sizes:
         raise ValueError(f"{name}: expected at least one time step in xs, got none")
     for what, given in (("ws", ws), ("bs", bs)):
         expected = f"{cell.weights} arrays in each of {count} {what}"
         require(name, (expected, [len(part) for part in given], [cell.weights] * count))
-    ranks = [x.ndim for x in xs]
     require(
         name,
         ("hx.ndim == 3", states[0].ndim, 3),
-        ("arrays of 2 axes in xs", ranks, [2] * len(xs)),
+        ("arrays of 2 axes in xs", ranks, [2] * len(ranks)),
         (f"hx.shape[0] == {count}", states[0].shape[:1], (count,)),
         *[("hx.shape == cx.shape", states[0].shape, state.shape) for state in states[1:]],
     )
-    sizes = [states[0].shape[1], *[x.shape[0] for x in xs]]
+    sizes = [states[0].shape[1], *sizes]
     falling = sorted(sizes, reverse=True)
     require(name, ("batches of hx and of xs that do not grow", sizes, falling))

@@ -126,10 +126,15 @@ class NStep(ChainList):
         given = [
             self.init_hx(xs) if s is None else _reordered(as_variable(s), order) for s in states
         ]
-        steps = F.transpose_sequence([xs[i] for i in order])
         held = [unit() for unit in self]
         weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
-        *last, ys = self.rnn(self.n_layers, self.dropout, *given, weights, biases, steps)
+        arguments = self.n_layers, self.dropout, given, weights, biases
+        together = getattr(self.rnn, "together", None)
+        if together is not None and min(lengths) == max(lengths) and xs[0].ndim == 2:
+            *last, y = together(*arguments, F.stack(xs, axis=1))
+            return *last, list(F.separate(y, axis=1))
+        steps = F.transpose_sequence([xs[i] for i in order])
+        *last, ys = self.rnn(*arguments[:2], *given, *arguments[3:], steps)
         back = sorted(range(len(order)), key=order.__getitem__)
         ys = F.transpose_sequence(ys)
         return *[_reordered(s, back) for s in last], [ys[i] for i in back]
