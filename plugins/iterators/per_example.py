@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 
 from core.arrays import backend
+from core.arrays.array_backend import unwrapped
 from core.errors import InvalidSetting
+from core.graph.fitting import is_array
 
 
-def per_example(who: str, what: str, given: Any) -> Any:
-    """A host array of one axis; InvalidSetting for what is none."""
-    found = np.asarray(backend.to_host(given) if hasattr(given, "shape") else given)
-    if found.ndim != 1 or not len(found) or found.dtype.kind in "OV":
+def per_example(who: str, what: str, given: Any, kinds: str = "biufUS") -> Any:
+    """A host array of one axis, of one of NumPy's kinds of dtypes; InvalidSetting for others."""
+    given = unwrapped(given)
+    found = np.asarray(backend.to_host(given) if is_array(given) else given)
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in kinds:
+        names = "numbers or names" if "U" in kinds else "numbers"
         raise InvalidSetting(
-            f"{who}: expected {what} to have one axis, and an entry for each example of the "
+            f"{who}: expected {what} to have one axis of {names}, an entry for each example of the "
             f"dataset, got {given!r:.60}."
         )
     return found

@@ -52,7 +52,7 @@ class WeightedOrderSampler(RandomOrderSampler):
         random_state: Any = None,
     ) -> None:
         super().__init__(random_state)
-        found = per_example("WeightedOrderSampler", "weights", weights).astype(np.float64)
+        found = per_example("WeightedOrderSampler", "weights", weights, "biuf").astype(np.float64)
         total = math.fsum(found) if np.isfinite(found).all() and (found >= 0).all() else 0.0
         if not 0 < total < math.inf:
             raise InvalidSetting(
