@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -62,17 +63,23 @@ def _unpacked(data: bytes, label: str) -> bytes:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             info = archive.getinfo(WEIGHTS)
-            if info.file_size > max(FREE, PLAUSIBLE * info.compress_size):
-                raise CheckpointError(
-                    f"{label}: {WEIGHTS} has {info.compress_size} bytes that would unpack to "
-                    f"{info.file_size}, and is refused."
-                )
-            return archive.read(info)
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
+            huge = info.file_size > max(FREE, PLAUSIBLE * info.compress_size)
+            found = b"" if huge else archive.read(info)
+    except _UNREADABLE as error:
         raise CheckpointDamaged(
             f"{label}: expected an archive of Keras's with {WEIGHTS} in it: {error}. Nothing was "
             "loaded."
         ) from error
+    if huge:
+        raise CheckpointError(
+            f"{label}: {WEIGHTS} has {info.compress_size} bytes that would unpack to "
+            f"{info.file_size}, and is refused."
+        )
+    return found
+
+
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, *(KeyError, EOFError, RuntimeError, ValueError))
+"""What malformed archives make zipfile raise."""
 
 
 def _numbered(path: str) -> list[tuple[str, int]]:

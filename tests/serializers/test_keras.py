@@ -246,11 +246,14 @@ def test_what_does_not_fit_changes_nothing():
     model = core.Sequential(L.Linear(3, 2), L.Linear(2, 2))
     before = [p.array.copy() for p in model.params()]
     kernels = {"layers__dense": [draw(3, 2)], "layers__dense_1": [draw(2, 2)]}
+    beyond = bytearray(zipped(laid_out(**kernels)).getvalue())
+    beyond[-8] = 255  # the directory would begin before the file
     for file, error, said in (
         (laid_out(**kernels, layers__dense_2=[draw(2, 2)]), CheckpointError, "left over: dense_2"),
         (laid_out(layers__dense=[draw(3, 2)]), CheckpointError, "1: no layer fits; there are none"),
         (laid_out(layers__dense=[draw(4, 2)]), CheckpointError, r"are dense \(4, 2\)"),
         (io.BytesIO(b"PK nothing"), CheckpointDamaged, "expected an archive of Keras's"),
+        (io.BytesIO(beyond), CheckpointDamaged, "expected an archive of Keras's"),
         (io.BytesIO(b"nothing"), CheckpointDamaged, "no HDF5 file"),
     ):
         with pytest.raises(error, match=said):
