@@ -35,7 +35,8 @@ ENTRIES = [(kind, name) for kind, names in TABLE.items() for name in names]
 def arguments_of(kind):
     makers = vars(registry)["catalogue"]
     found = [makers(k).get(n) for k in kind for n in makers(k).names()]
-    return {name for each in found if callable(each) for name in _names(each)}
+    calls = [each.forward for each in found if hasattr(each, "forward")]
+    return {name for each in [*found, *calls] if callable(each) for name in _names(each)}
 
 
 def _names(taker):
@@ -116,6 +117,8 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: optimizers.LAMB(weight_decay=0.1), "'weight_decay_rate'"),
         (lambda: F.convolution_2d(0, 0, padding=1), "'pad'"),
         (lambda: L.Convolution2D(3, 4, kernel_size=3), "'ksize'"),
+        (lambda: L.MultiHeadAttention(2, 1)(0, attn_mask=0), r"mask=~attn_mask\?"),
+        (lambda: L.TransformerBlock(2, 1)(0, src_key_padding_mask=0), "mask=~src_key_padding_mask"),
         (lambda: core.using_config("Train", False).__enter__(), "'train'"),
         (lambda: core.use("gpu"), "'cuda'"),
     ],

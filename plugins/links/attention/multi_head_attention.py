@@ -9,6 +9,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.errors import InvalidType
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Ratio
 from plugins.links import arguments
@@ -82,6 +83,7 @@ class MultiHeadAttention(Chain):
             self.value = Linear(inner, *rest)
             self.output = Linear(size, *rest)
 
+    @removed()
     def forward(
         self,
         queries: Array,

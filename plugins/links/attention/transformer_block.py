@@ -9,6 +9,7 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.typing import Array, Ratio
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
@@ -94,6 +95,7 @@ class TransformerBlock(Chain):
             self.inner = Linear(size, hidden)
             self.outer = Linear(hidden, size)
 
+    @removed()
     def forward(
         self,
         x: Array,
