@@ -42,9 +42,11 @@ class Categorical(Distribution):
             x = like.backend.asarray(x, xp.float64, like.device)
         index = as_variable(x).array
         inside = (index >= 0) & (index < k) & (index == xp.floor(index))
-        safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int32)
-        chosen = F.one_hot(as_variable(safe), k, dtype=self.log_p.dtype)
-        found = where(inside, product_sum(chosen, self.log_p), -float("inf"))
+        safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int64)
+        places, _ = xp.broadcast_arrays(xp.expand_dims(safe, axis=-1), self.log_p.array)
+        log_p = F.broadcast_to(self.log_p, places.shape)
+        chosen = log_p.__array_namespace__().take_along_axis(log_p, places[..., :1])
+        found = where(inside, F.squeeze(chosen, -1), -float("inf"))
         return where(index == index, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:

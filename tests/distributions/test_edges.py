@@ -211,6 +211,20 @@ def test_a_label_outside_has_no_probability():
     np.testing.assert_allclose(ours.prob(np.array([1, 2])).array, [0.75, 0], rtol=1e-6)
 
 
+def test_labels_are_looked_up_in_any_batch():
+    rng = np.random.default_rng(0)
+    logit = Variable(rng.normal(size=(2, 1, 5)))
+    labels = rng.integers(0, 5, (4, 1, 3))
+    found = D.Categorical(logit=logit).log_prob(labels)
+    assert found.shape == (4, 2, 3)
+    log_p = np.log(np.exp(logit.array) / np.exp(logit.array).sum(-1, keepdims=True))
+    for i, j, k in np.ndindex(4, 2, 3):
+        assert found.array[i, j, k] == pytest.approx(log_p[j, 0, labels[i, 0, k]])
+    F.sum(found).backward()
+    counts = (labels[..., None] == np.arange(5)).sum((0, 1, 2))
+    np.testing.assert_allclose(logit.grad[:, 0], counts - 12 * np.exp(log_p[:, 0]), rtol=1e-9)
+
+
 def test_a_corner_of_the_simplex_has_a_density_where_it_is_flat():
     ours = D.Dirichlet(np.array([1, 1, 2], "f"))
     points = np.array([[0.2, 0.3, 0.5], [0, 0.5, 0.5], [-0.1, 0.6, 0.5], [NAN, 0.5, 0.5]], "f")
