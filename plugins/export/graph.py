@@ -163,8 +163,11 @@ class Graph:
             return name if dtype is None else self.cast(name, dtype)
         if isinstance(x, Share):
             kind = np.dtype("float64" if dtype is None else dtype)
-            size = self.number(x.size, kind)
-            return self.add("Mul" if x.times else "Div", self.constant(x.total, kind), size)
+            name = self.constant(x.total, kind)
+            for op, size in (("Mul", x.above), ("Div", x.below)):
+                if isinstance(size, Dim):
+                    name = self.add(op, name, self.number(size, kind))
+            return name
         return self.constant(x, dtype)
 
     def integers(self, numbers: Sequence[int]) -> str:

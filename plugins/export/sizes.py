@@ -67,16 +67,16 @@ class Dim(int):
 
 
 class Share(float):
-    """A number that is `total` divided by a size, or, with `times`, multiplied by it."""
+    """A number that is `total`, multiplied by the size `above`, divided by the size `below`."""
 
     total: float
-    size: Any
-    times: bool
+    above: Any
+    below: Any
 
-    def __new__(cls, value: float, total: float, size: Any, times: bool = False) -> Share:
+    def __new__(cls, value: float, total: float, above: Any = 1, below: Any = 1) -> Share:
         """The number, with what it is made of."""
         made = super().__new__(cls, value)
-        made.total, made.size, made.times = total, size, times
+        made.total, made.above, made.below = total, above, below
         return made
 
 
@@ -162,20 +162,27 @@ class Sizes:
         return next(filter(None, [_plane(numbers, one, other) for one, other in pairs]), None)
 
     def share(self, numbers: Sequence[float]) -> Share | None:
-        """The number that is these in the traces: a share or a multiple of a size."""
-        for names, each in self._products():
-            size = self.found(each)
-            for times, total in ((False, numbers[0] * each[0]), (True, numbers[0] / each[0])):
-                made = [total * n if times else total / n for n in each]
-                if np.allclose(made, numbers, rtol=1e-9, atol=0) and names:
-                    return Share(numbers[0], total, size, times)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            over = 1 / np.asarray(numbers, "f8")
-        whole = np.rint(over)
-        if np.isfinite(over).all() and np.allclose(over, whole, rtol=1e-9, atol=0):
-            size = self.found(tuple(whole.astype(int).tolist()))
-            return None if size is None else Share(numbers[0], 1.0, size)
+        """The number that is these in the traces: a share or a multiple of a size, or of two."""
+        first, found = numbers[0], np.asarray(numbers, "f8")
+        if not np.isfinite(found).all() or not found.all():
+            return None
+        for _, each in self._products():
+            sizes = np.asarray(each, "f8")
+            if _alike(found * sizes):
+                return Share(first, first * each[0], below=self.found(each))
+            if _alike(found / sizes) and each[0]:
+                return Share(first, first / each[0], above=self.found(each))
+        for above in [(1,) * self.count, *[each for _, each in self._products()]]:
+            below = np.rint(np.asarray(above, "f8") / found)
+            if below.all() and np.allclose(above / below, found, rtol=1e-9, atol=0):
+                size = self.found(tuple(below.astype(int).tolist()))
+                if size is not None:
+                    return Share(first, 1.0, self.found(above), size)
         return None
+
+
+def _alike(numbers: Any) -> bool:
+    return bool(np.allclose(numbers, numbers[0], rtol=1e-9, atol=0))
 
 
 def few(parts: Sequence[Any]) -> str:

@@ -55,6 +55,7 @@ def test_two_lengths():
 def counted(x):
     """Shares of the length, multiples of it, and what is cut by it."""
     mean = F.mean(x, axis=(0, 1)) + F.sum(x, axis=1) / (x.shape[1] - 1)
+    mean += x.var(axis=1, ddof=1)
     pairs = F.sum(F.reshape(F.matmul(x, x, transb=True), (len(x), -1)), axis=1, keepdims=True)
     return (
         mean * x.shape[1] + pairs + F.sum(x[:, 1:] * x[:, :-1], axis=1) + F.sum(x[:, ::3], axis=1)
