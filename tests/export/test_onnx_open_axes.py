@@ -67,6 +67,15 @@ def test_numbers_that_follow_a_length():
     check(counted, [(2, 5, 3)], [[(2, 3, 3)], [(2, 8, 3)]], LENGTH, batch=None)
 
 
+@pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiLSTM"])
+def test_sequences_of_any_length(name):
+    layers = getattr(L, name)(2, 3, 4, 0.0)
+    model = lambda x: F.stack(layers(None, None, list(F.separate(x, axis=0)))[2])  # noqa: E731
+    others = [[(2, n, 3)] for n in (1, 4, 9)]
+    message = check(model, [(2, 5, 3)], others, LENGTH, batch=None)
+    assert [n.op_type for n in message.graph.node].count("LSTM") == len(layers)
+
+
 class Pyramid(core.Chain):
     """Halves an image, doubles it again, and puts both beside each other."""
 
