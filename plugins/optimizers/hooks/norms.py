@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 from core import FunctionNode
@@ -36,13 +37,16 @@ class SquaredNorms(FunctionNode):
 
 
 def squared_norms(arrays: Iterable[Any]) -> list[Any]:
-    """The `squared_norm` of each array of the host; small ones are asked for in one call."""
+    """The `squared_norm` of each array of the host; small ones are asked for in one call.
+
+    What is found of an array does not depend on which others there are: where processes divide
+    them, all have to find the same.
+    """
     arrays = [unwrapped(x) for x in arrays]
-    small = [x for x in arrays if x.size < SMALL]
-    if len(small) < 2:
-        return [squared_norm(x) for x in arrays]
-    found = map(float, SquaredNorms().evaluate(*small))
-    return [next(found) if x.size < SMALL else squared_norm(x) for x in arrays]
+    small = [0 < x.size < SMALL and x.dtype.kind == "f" for x in arrays]
+    found: Iterable[Any] = SquaredNorms().evaluate(*compress(arrays, small)) if any(small) else ()
+    of_small = map(float, found)
+    return [next(of_small) if s else squared_norm(x) for x, s in zip(arrays, small, strict=True)]
 
 
 def wide_squared_norm(array: Any) -> Any:
