@@ -8,6 +8,7 @@ from typing import Any
 
 from core import Variable, as_variable, backend, config
 from core import functions as F
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_scalar, python_number
 from core.typing import Array, Operand, Shape
@@ -58,8 +59,13 @@ class Distribution:
         ]
         if len(found) > 1:
             found = list(F.broadcast(*found))
-        self._params = dict(zip(given, found, strict=True))
         shape = found[0].shape
+        if len(shape) < event_ndim:
+            name = next(iter(given))
+            raise InvalidType(
+                f"{name}.ndim >= {event_ndim}", str(len(shape)), operation=type(self).__name__
+            )
+        self._params = dict(zip(given, found, strict=True))
         self.batch_shape = shape[: len(shape) - event_ndim]
         self.event_shape = shape[len(shape) - event_ndim :]
         return found

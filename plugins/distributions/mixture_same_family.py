@@ -27,6 +27,9 @@ class MixtureSameFamily(Distribution):
 
     @checked
     def __init__(self, mixing: Categorical, components: Distribution) -> None:
+        if not isinstance(mixing, Categorical):
+            came = type(mixing).__name__
+            raise TypeError(f"MixtureSameFamily: expected mixing to be a Categorical, got {came}.")
         k = mixing.log_p.shape[-1]
         if components.batch_shape != (*mixing.batch_shape, k):
             raise ValueError(

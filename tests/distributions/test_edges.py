@@ -225,6 +225,14 @@ def test_labels_are_looked_up_in_any_batch():
     np.testing.assert_allclose(logit.grad[:, 0], counts - 12 * np.exp(log_p[:, 0]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("of", [D.Categorical, D.OneHotCategorical, D.Dirichlet])
+def test_classes_have_an_axis(of):
+    with pytest.raises(core.errors.InvalidType, match=r"(p|alpha).ndim >= 1"):
+        of(np.array(0.5))
+    with pytest.raises(core.errors.InvalidType, match=r"logit.ndim >= 1"):
+        D.Multinomial(3, logit=0.5)
+
+
 def test_a_corner_of_the_simplex_has_a_density_where_it_is_flat():
     ours = D.Dirichlet(np.array([1, 1, 2], "f"))
     points = np.array([[0.2, 0.3, 0.5], [0, 0.5, 0.5], [-0.1, 0.6, 0.5], [NAN, 0.5, 0.5]], "f")

@@ -77,5 +77,7 @@ def test_mixtures_of_vectors_and_of_counts():
     sure = core.Variable(np.array([1.0, 0.0]))
     D.MixtureSameFamily(D.Categorical(sure), D.Exponential(np.ones(2))).log_prob(-1.0).backward()
     assert np.isfinite(sure.grad).all()
+    with pytest.raises(TypeError, match="mixing to be a Categorical, got Normal"):
+        D.MixtureSameFamily(D.Normal(0.0, 1.0), parts)
     with pytest.raises(ValueError, match=r"batch shape \(2, 3\).* got \(3,\)"):
         D.MixtureSameFamily(D.Categorical(p), D.Poisson(np.ones(3)))
