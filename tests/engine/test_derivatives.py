@@ -190,6 +190,7 @@ INNER = {
     "jacobian": lambda x: core.jacobian(lambda z: F.tanh(z) * F.sum(z), x),
     "hessian": lambda x: core.hessian(lambda z: F.sum(F.tanh(z)), x),
     "hvp": lambda x: core.hvp(lambda z: F.sum(F.tanh(z) * x), [x], [x * x])[1],
+    "what is forgotten": lambda x: F.forget(lambda z, w: core.jvp(F.tanh, [z], [w])[1], x, x * x),
     "of one twice": lambda x: core.jacobian(lambda y, z: y * z**2 * x, x, x)[0],
     "of constants": lambda x: core.jacobian(lambda z: F.sum(z * x * x), np.ones(2)),
     "three": lambda x: core.jacobian(lambda y: core.jacobian(lambda z: z**3 * y, y), x),

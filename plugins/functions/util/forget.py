@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, overload
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
@@ -11,6 +12,7 @@ from core.errors import GraphError, TraceError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
+from core.tracing import derivatives
 from core.typing import AnyArray, Array
 
 Func = Callable[..., Any]
@@ -24,6 +26,11 @@ class _Replay:
         self.func = func
         self.state = random_state()
         self.train = config.train
+        self.around = derivatives.what_is_around()
+
+    def within(self, xs: Sequence[Variable]) -> AbstractContextManager[None]:
+        """A context in which derivatives that `func` takes are differentiable, where it matters."""
+        return derivatives.taken_by([*self.around, *xs]) if self.around else nullcontext()
 
     def run(self, xs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs, with their graph; the state of random numbers stays what it is."""
@@ -31,6 +38,7 @@ class _Replay:
         set_random_state(self.state)
         try:
             with (
+                self.within(xs),
                 using_config("enable_backprop", True),
                 using_config("train", self.train),
                 using_config("in_recomputing", True),
@@ -64,7 +72,8 @@ class Forget(FunctionNode):
         xs = tuple([as_variable(x) for x in inputs])
         self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()
         apart = _apart(xs)
-        outputs = self._computed(apart)
+        with self.replay.within(apart):
+            outputs = self._computed(apart)
         leaves = _leaves(outputs, apart, start)
         if not outputs or not (leaves or any([x.requires_grad for x in xs])):
             return outputs
