@@ -416,7 +416,7 @@ def test_layers_start_from_zeros_and_size_themselves(kind):
         np.testing.assert_array_equal(found.array, expected.array)
 
 
-@pytest.mark.parametrize("make", [L.NStepLSTM, L.NStepBiLSTM, L.NStepGRU, L.NStepBiGRU])
+@pytest.mark.parametrize("make", [L.NStepLSTM, L.NStepBiLSTM, L.NStepBiGRU, L.NStepBiRNNTanh])
 def test_sequences_of_one_length_give_what_they_give_beside_others(make):
     """They are run as one array."""
     layers, n = make(2, 3, 4, 0.0), 3

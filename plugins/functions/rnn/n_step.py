@@ -131,9 +131,11 @@ def run_together(
     return *last, reshape(y, (steps, n, y.shape[1]))
 
 
-def together(function: Any, cell: Cell, directions: int) -> None:
+def together(function: Any, cell: Cell, directions: int) -> Any:
     """Give a function over sequences, as `n_step_lstm`, the one over those of one length."""
-    function.together = partial(run_together, function.__name__, cell, directions)
+    name = getattr(function, "func", function).__name__
+    function.together = partial(run_together, name, cell, directions)
+    return function
 
 
 def _layers(

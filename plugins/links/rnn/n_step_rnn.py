@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from core import functions as F
+from plugins.functions.rnn.n_step import SIMPLE_CELLS, together
 from plugins.links.rnn.n_step import NStepOfOneState
+
+
+def _with(activation: str, run: Any, directions: int) -> Any:
+    """What runs layers with this activation."""
+    run = partial(run, activation=activation)
+    return together(run, SIMPLE_CELLS[activation], directions)
 
 
 class NStepRNNTanh(NStepOfOneState):
@@ -34,7 +42,7 @@ class NStepRNNTanh(NStepOfOneState):
     """
 
     n_weights = 2
-    rnn = staticmethod(partial(F.n_step_rnn, activation="tanh"))
+    rnn = staticmethod(_with("tanh", F.n_step_rnn, 1))
 
 
 class NStepBiRNNTanh(NStepOfOneState):
@@ -57,7 +65,7 @@ class NStepBiRNNTanh(NStepOfOneState):
 
     n_weights = 2
     use_bi_direction = True
-    rnn = staticmethod(partial(F.n_step_birnn, activation="tanh"))
+    rnn = staticmethod(_with("tanh", F.n_step_birnn, 2))
 
 
 class NStepRNNReLU(NStepOfOneState):
@@ -86,7 +94,7 @@ class NStepRNNReLU(NStepOfOneState):
     """
 
     n_weights = 2
-    rnn = staticmethod(partial(F.n_step_rnn, activation="relu"))
+    rnn = staticmethod(_with("relu", F.n_step_rnn, 1))
 
 
 class NStepBiRNNReLU(NStepOfOneState):
@@ -109,4 +117,4 @@ class NStepBiRNNReLU(NStepOfOneState):
 
     n_weights = 2
     use_bi_direction = True
-    rnn = staticmethod(partial(F.n_step_birnn, activation="relu"))
+    rnn = staticmethod(_with("relu", F.n_step_birnn, 2))
