@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log, pi
 from typing import Any, TypeAlias
 
 from core import Variable
@@ -25,10 +26,12 @@ from plugins.distributions.exponential import Exponential
 from plugins.distributions.gamma import Gamma
 from plugins.distributions.geometric import Geometric
 from plugins.distributions.gumbel import EULER, Gumbel
+from plugins.distributions.half_cauchy import HalfCauchy
 from plugins.distributions.half_normal import HalfNormal
 from plugins.distributions.independent import Independent
 from plugins.distributions.laplace import Laplace
 from plugins.distributions.log_normal import LogNormal
+from plugins.distributions.logistic import Logistic
 from plugins.distributions.multinomial import Multinomial
 from plugins.distributions.multivariate_normal import MultivariateNormal
 from plugins.distributions.negative_binomial import NegativeBinomial
@@ -282,3 +285,31 @@ def _weibull(p: Weibull, q: Weibull) -> Variable:
     ratio, apart = q.k / p.k, F.log(p.scale) - F.log(q.scale)
     power = F.exp(q.k * apart + F.lgamma(ratio + 1))
     return power - F.log(ratio) - q.k * apart + EULER * (ratio - 1) - 1
+
+
+@register_kl(Exponential, Gamma)
+def _exponential_gamma(p: Exponential, q: Gamma) -> Variable:
+    return in_double(_gammas, 0 * p.lam + 1, 1 / p.lam, q.k, q.theta)
+
+
+_Classes: TypeAlias = tuple[type[Distribution], ...]
+_NOT_NEGATIVE: _Classes = Beta, Gamma, HalfCauchy, HalfNormal, LogNormal, Pareto, Weibull
+_REAL: _Classes = *_NOT_NEGATIVE, Exponential, Gumbel, Laplace, Logistic, Uniform
+
+
+def _to_exponential(p: Distribution, q: Exponential) -> Variable:
+    """Of densities over numbers that are not negative: log q(x) is linear in x."""
+    return q.lam * p.mean - F.log(q.lam) - p.entropy
+
+
+def _to_normal(p: Distribution, q: Normal) -> Variable:
+    """Of densities: log q(x) is quadratic in x."""
+    apart = (p.mean - q.loc) / q.scale
+    square = p.variance / (q.scale * q.scale) + apart * apart
+    return 0.5 * (square + log(2 * pi)) + q.log_scale - p.entropy
+
+
+for _Dist in _NOT_NEGATIVE:
+    register_kl(_Dist, Exponential)(_to_exponential)
+for _Dist in _REAL:
+    register_kl(_Dist, Normal)(_to_normal)

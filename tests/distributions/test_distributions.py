@@ -301,6 +301,31 @@ def test_divergence_of_one_hot_and_joint_distributions():
     np.testing.assert_allclose(D.kl_divergence(*joint).array, expected.sum())
 
 
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (D.Exponential(2.0), D.Gamma(3.0, 0.5)),
+        (D.Gamma(3.0, 0.5), D.Exponential(2.0)),
+        (D.Chisquare(3.0), D.Exponential(0.5)),
+        (D.Weibull(2.0, 1.5), D.Exponential(1.0)),
+        (D.Uniform(low=-1.0, high=2.0), D.Normal(1.0, 2.0)),
+        (D.Laplace(1.0, 0.5), D.Normal(0.5, 2.0)),
+        (D.Beta(2.0, 3.0), D.Normal(0.5, 0.5)),
+        (D.Logistic(1.0, 0.5), D.Normal(0.5, 2.0)),
+    ],
+    ids=lambda d: type(d).__name__,
+)
+def test_divergences_of_two_classes_against_draws(p, q):
+    core.seed(3)
+    x = p.sample(20000).array
+    core.seed(None)
+    apart = p.log_prob(x).array - q.log_prob(x).array
+    found = float(D.kl_divergence(p, q).array)
+    assert abs(apart.mean() - found) <= 5 * apart.std() / np.sqrt(len(apart)) + 1e-6
+    with pytest.raises(NotImplementedError, match="got Bernoulli and Normal"):
+        D.kl_divergence(D.Bernoulli(0.5), D.Normal(0.0, 1.0))
+
+
 def test_divergence_without_a_formula():
     with pytest.raises(NotImplementedError, match="got Normal and Cauchy.*register_kl"):
         D.kl_divergence(D.Normal(np.zeros(1), 1.0), D.Cauchy(np.zeros(1), 1.0))
