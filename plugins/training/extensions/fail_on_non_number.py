@@ -36,8 +36,9 @@ class FailOnNonNumber(Extension):
             raise Diverged(
                 "FailOnNonNumber: expected finite parameters, but after iteration "
                 f"{trainer.updater.iteration} there are NaNs or infinities in "
-                f"{', '.join(bad)}. Lower the learning rate, add the optimizer hook "
-                "GradientClipping, or look where it begins with core.set_debug(True)."
+                f"{', '.join(bad)}. See whether the data have NaN, lower the learning rate, add "
+                "the optimizer hook GradientClipping, or look where it begins with "
+                "core.set_debug(True)."
             )
 
 

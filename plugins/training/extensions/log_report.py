@@ -176,9 +176,9 @@ class LogReport(Extension):
         if bad and not self._diverged and self.leads:
             place.warn(
                 f"LogReport: {' and '.join(map(repr, bad))} became {record[bad[0]]} by iteration "
-                f"{iteration}. Lower the learning rate or add the optimizer hook GradientClipping; "
-                "core.set_debug(True) shows where it begins, and the extension FailOnNonNumber "
-                "ends the training.",
+                f"{iteration}. See whether the data have NaN, lower the learning rate, or add the "
+                "optimizer hook GradientClipping; core.set_debug(True) shows where it begins, and "
+                "the extension FailOnNonNumber ends the training.",
             )
         self._diverged = bool(bad)
 
