@@ -34,6 +34,7 @@ _OPERATORS = {
     "activation.sigmoid:Sigmoid": "activations:sigmoid",
     "activation.softmax:Softmax": "activations:softmax",
     "activation.softplus:Softplus": "activations:softplus",
+    "activation.swish:SiLU": "activations:silu",
     "math.erf:Erf": "activations:erf",
     "array.resize_images:ResizeImages": "layers:resize",
     "attention.attention:Attention": "layers:attention",

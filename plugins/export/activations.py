@@ -53,6 +53,11 @@ def prelu(g: Graph, call: Applied, x: str, slope: str) -> list[str]:
     return [g.add("PRelu", x, slope)]
 
 
+def silu(g: Graph, call: Applied, x: str) -> list[str]:
+    """X times its Sigmoid."""
+    return [g.add("Mul", x, g.add("Sigmoid", x))]
+
+
 def softmax(g: Graph, call: Applied, x: str) -> list[str]:
     """Softmax."""
     return [g.add("Softmax", x, axis=call.function.axis)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 from core.errors import ExportError
 from core.tracing import Applied, Equation, Program, Value
@@ -13,19 +14,26 @@ Trace = tuple[Program, list[Applied]]
 """A program, and its operations that have a translation, the outer ones alone, in order."""
 
 
-def followed(traces: Sequence[Trace], sizes: Sizes) -> dict[int, tuple[int, ExportError]]:
-    """Give the numbers of the first program that follow the sizes their formulas.
+class Followed(NamedTuple):
+    """Operations by their first equations.
 
-    Returns the operations of which nothing but the results follow them, by their first equations:
-    where they end, and what is said of what they consist of. They need a translation.
+    Of the `unfollowed` nothing but the results follow the sizes: where they end, and what is said
+    of what they consist of. They need a translation. The `resettled` have settings that follow.
     """
+
+    unfollowed: dict[int, tuple[int, ExportError]]
+    resettled: dict[int, Any]
+
+
+def followed(traces: Sequence[Trace], sizes: Sizes) -> Followed:
+    """Give the numbers of the first program that follow the sizes their formulas."""
     merge = _Merge([program for program, _ in traces], sizes)
     programs = [program for program, _ in traces]
     for values in zip(*[p.inputs for p in programs], strict=True):
         merge.value(values)
     for places in zip(*[p.places for p in programs], strict=True):
         merge.value([place.value for place in places])
-    unfollowed: dict[int, tuple[int, ExportError]] = {}
+    found = Followed({}, {})
     steps = [list(_steps(*trace)) for trace in traces]
     if any([len(each) != len(steps[0]) for each in steps]):
         raise _others()
@@ -35,11 +43,14 @@ def followed(traces: Sequence[Trace], sizes: Sizes) -> dict[int, tuple[int, Expo
             raise _others()
         if isinstance(first, Equation):
             merge.equation(parts)
-        elif (error := merge.operation(parts)) is not None:
-            unfollowed[first.first] = first.end, error
+            continue
+        if (error := merge.operation(parts)) is not None:
+            found.unfollowed[first.first] = first.end, error
+        if (other := merge.settings([part.function for part in parts])) is not None:
+            found.resettled[first.first] = other
     for values in zip(*[p.outputs for p in programs], strict=True):
         merge.tree(values)
-    return unfollowed
+    return found
 
 
 _COUNTED = {"windows", "getitem"}
@@ -103,6 +114,21 @@ class _Merge:
         for values in zip(*[call.outputs for call in calls], strict=True):
             self.value(values)
         return inside
+
+    def settings(self, functions: Sequence[Any]) -> Any:
+        """The operation with settings that follow the sizes; None where all have the same."""
+        made = copy(functions[0])
+        changed = False
+        for name, value in getattr(functions[0], "__dict__", {}).items():
+            values = [getattr(f, name, None) for f in functions]
+            plain = all([isinstance(v, int | float | tuple | list) for v in values])
+            if plain and any([v != value for v in values]):
+                changed = True
+                try:
+                    setattr(made, name, self.tree(values))
+                except ExportError:  # which the formula tells, where it asks for it
+                    setattr(made, name, None)
+        return made if changed else None
 
     def equation(self, equations: Sequence[Equation]) -> None:
         first = equations[0]

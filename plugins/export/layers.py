@@ -6,15 +6,25 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from core.arrays.windows import per_axis
 from core.tracing import Applied
 from plugins.export.graph import Graph
 from plugins.export.sizes import Dim, in_each_trace
+
+Translated = TypeVar("Translated", bound=Callable[..., Any])
+
+
+def takes_open_settings(translation: Translated) -> Translated:
+    """Say that a translation takes an operation whose settings follow open sizes.
+
+    Others are not asked then: they would write the settings as they are in one trace.
+    """
+    translation.takes_open_settings = True  # type: ignore[attr-defined]
+    return translation
 
 
 def linear(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str]:
@@ -30,7 +40,9 @@ def embed_id(g: Graph, call: Applied, x: str, W: str) -> list[str] | None:
 
 
 def _sizes(f: Any, ndim: int, *names: str) -> list[tuple[int, ...]]:
-    return [per_axis(getattr(f, name), ndim, name) for name in names]
+    """Settings of each axis, with those that follow open sizes as they are."""
+    given = [getattr(f, name) for name in names]
+    return [tuple(n) if isinstance(n, tuple | list) else (n,) * ndim for n in given]
 
 
 def _after(
@@ -112,7 +124,11 @@ def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str]
     if ndim not in (1, 2, 3) or not _known(image, out):
         return None
     ksize, pad = _sizes(f, ndim, "ksize", "pad")
-    stride = ksize if f.stride is None else per_axis(f.stride, ndim, "stride")
+    (stride,) = [ksize] if f.stride is None else _sizes(f, ndim, "stride")
+    if any([isinstance(n, Dim) for n in (*ksize, *stride, *pad)]):
+        pairs = zip(ksize, image[2:], strict=True)
+        whole = all([k == n for pair in pairs for k, n in in_each_trace(*pair)])
+        return [g.add(f"Global{op}", x)] if whole and not any(pad) else None
     after = _after(image[2:], out[2:], ksize, stride, pad, (1,) * ndim, f.cover_all)
     if after is None:
         return None
@@ -124,16 +140,19 @@ def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str]
     return [g.add(op, x, kernel_shape=list(ksize), strides=list(stride), pads=pads, **more)]
 
 
+@takes_open_settings
 def max_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
     """MaxPool."""
     return _pooling(g, call, "MaxPool", x)
 
 
+@takes_open_settings
 def average_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
     """AveragePool, which counts the padding."""
     return _pooling(g, call, "AveragePool", x, count_include_pad=1)
 
 
+@takes_open_settings
 def resize(g: Graph, call: Applied, x: str) -> list[str] | None:
     """Resize; pixels are repeated, where they are, a whole number of times."""
     f, image, out = call.function, call.inputs[0].shape, call.outputs[0].shape

@@ -14,7 +14,7 @@ from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
 from plugins.export.external import External
-from plugins.export.following import followed, hides
+from plugins.export.following import Followed, followed, hides
 from plugins.export.graph import Graph
 from plugins.export.open_axes import Axes, open_axes, resized, samples
 from plugins.export.recurrent import whole_sequences
@@ -114,7 +114,7 @@ class _Traced(NamedTuple):
     program: Program
     applied: list[Applied]
     sizes: Sizes
-    unfollowed: dict[int, tuple[int, ExportError]]
+    followed: Followed
 
 
 def _traced(model: Any, arrays: tuple[Any, ...], axes: Axes, train: bool) -> _Traced:
@@ -138,7 +138,7 @@ def _traced(model: Any, arrays: tuple[Any, ...], axes: Axes, train: bool) -> _Tr
             failed.append(error)
             continue
         if len(traces) == 1:
-            return _Traced(program, applied, sizes, {})
+            return _Traced(program, applied, sizes, Followed({}, {}))
         if windows and not failed and not doubtful and hides([each for each, _ in traces]):
             doubtful = True
             continue
@@ -178,7 +178,7 @@ class _Writing:
         output_names: Sequence[str] | None,
         external: External | None,
     ) -> None:
-        program, applied, sizes, self.unfollowed = traced
+        program, applied, sizes, (self.unfollowed, self.resettled) = traced
         self.program, self.opset = program, opset
         if not program.outputs:
             raise ExportError(
@@ -260,7 +260,12 @@ class _Writing:
             inside = {v for e in equations for v in e.outputs} - {*call.outputs}
             if any([used.get(v, -1) >= call.end for v in inside]) or not _of_one_dtype(call):
                 continue
-            found[call.first], end = (call, table.get(name)), call.end
+            translation = table.get(name)
+            if call.first in self.resettled:
+                if not getattr(translation, "takes_open_settings", False):
+                    continue
+                call = call._replace(function=self.resettled[call.first])
+            found[call.first], end = (call, translation), call.end
         return found
 
     def model(self) -> Any:

@@ -117,6 +117,23 @@ def test_sizes_that_are_even_in_the_first_traces():
         check(model, [(1, 1, size, 4)], [[(1, 1, n, 4)] for n in (25, 28, 31)], {"x0": {2: "n"}})
 
 
+def test_settings_that_follow_the_batch():
+    """An operator has its settings in the file, so that the formula is written."""
+    for model in (
+        lambda x: F.leaky_relu(x, slope=1 / len(x)),
+        lambda x: F.elu(x, alpha=float(len(x))),
+        lambda x: F.scaled_dot_product_attention(x, x, x, scale=1 / len(x)),
+    ):
+        check(model, [(2, 2, 5, 3)], [[(n, 2, 5, 3)] for n in (1, 7)], None, opset=23)
+
+
+def test_pooling_of_whole_images():
+    for pool, kind in ((F.average_pooling_2d, "AveragePool"), (F.max_pooling_2d, "MaxPool")):
+        model = lambda x, pool=pool: pool(x, x.shape[2:])  # noqa: E731
+        message = check(model, [(2, 3, 5, 5)], [[(1, 3, 8, 6)], [(3, 3, 5, 9)]], IMAGE)
+        assert [n.op_type for n in message.graph.node] == [f"Global{kind}", "Identity"]
+
+
 def test_what_cannot_be_open_is_refused():
     x = np.zeros((2, 4, 3), "f")
     for model, said in (

@@ -235,6 +235,13 @@ def _geometry(ksize: Any, stride: Any, dilate: Any, out: Any) -> list[Any]:
     ]
 
 
+def flat(parts: Any) -> list[Any]:
+    """The numbers in lists and tuples, in one row."""
+    if not isinstance(parts, tuple | list):
+        return [parts]
+    return [each for part in parts for each in flat(part)]
+
+
 def windows(g: Graph, e: Equation) -> list[str]:
     """Pad, and Gather along each axis."""
     names = ("ksize", "stride", "pad", "dilate", "cover_all", "pad_value")
@@ -243,7 +250,8 @@ def windows(g: Graph, e: Equation) -> list[str]:
     asked = usual | dict(zip(names, given, strict=False)) | e.kwargs
     spatial, out = x.shape[2:], e.outputs[0].shape
     ndim = len(spatial)
-    if any([isinstance(n, Dim) for n in out[2:]]):
+    settings = [asked[name] for name in names[:4]]
+    if any([isinstance(n, Dim) for n in (*out[2:], *flat(settings))]):
         raise g.refuse(e, "its windows lie along an axis of open size")
     ksize, stride, pad, dilate = (per_axis(asked[name], ndim, name) for name in names[:4])
     places = _geometry(ksize, stride, dilate, out[2 + ndim :])
