@@ -96,13 +96,14 @@ def test_layers_are_onnxs_own():
         lambda x: F.average_pooling_2d(x, 2),
         L.Linear(16, 8),
         L.LayerNormalization(8),
+        F.silu,
         F.softmax,
     )
     x = np.random.default_rng(0).normal(size=(2, 3, 8, 8)).astype("f")
     message = exported(model, x)
     assert [n.op_type for n in message.graph.node] == [
         *["Conv", "BatchNormalization", "Gelu", "MaxPool", "AveragePool"],
-        *["Reshape", "Gemm", "LayerNormalization", "Softmax", "Identity"],
+        *["Reshape", "Gemm", "LayerNormalization", "Sigmoid", "Mul", "Softmax", "Identity"],
     ]
 
 
