@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple
 
 from core.graph.fitting import is_array
@@ -23,23 +24,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 def flattened(tree: Any) -> tuple[list[Any], Any]:
     """The arrays in a structure, and the structure with a `Leaf` for each of them."""
     arrays: list[Any] = []
-
-    def form(part: Any) -> Any:
-        if isinstance(part, Variable):
-            arrays.append(part.array)
-            kind = "variable with gradient" if part.requires_grad else "variable"
-            return Leaf(len(arrays) - 1, kind)
-        if isinstance(part, tuple):
-            parts = [form(each) for each in part]
-            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-        if isinstance(part, (list, dict)):
-            return filled(part, list(map(form, _values(part))))
-        if not isinstance(part, _PLAIN) and is_array(part):
-            arrays.append(part)
-            return Leaf(len(arrays) - 1, "array")
-        return part
-
-    return arrays, form(tree)
+    return arrays, _form(tree, partial(_array_leaf, arrays))
 
 
 def separated(tree: Any) -> tuple[list[Any], Any]:
@@ -49,17 +34,36 @@ def separated(tree: Any) -> tuple[list[Any], Any]:
     [5, None]
     """
     found: list[Any] = []
+    return found, _form(tree, partial(_any_leaf, found))
 
-    def form(part: Any) -> Any:
-        if isinstance(part, tuple):
-            parts = [form(each) for each in part]
-            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-        if isinstance(part, (list, dict)):
-            return filled(part, list(map(form, _values(part))))
-        found.append(part)
-        return Leaf(len(found) - 1, "array")
 
-    return found, form(tree)
+def _form(part: Any, leaf: Callable[[Any], Any]) -> Any:
+    """The structure with `leaf(x)` for what stands in it.
+
+    No function within another one, which would refer to itself and keep arrays until Python looks
+    for cycles.
+    """
+    if isinstance(part, tuple):
+        parts = [_form(each, leaf) for each in part]
+        return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+    if isinstance(part, (list, dict)):
+        return filled(part, [_form(each, leaf) for each in _values(part)])
+    return leaf(part)
+
+
+def _array_leaf(arrays: list[Any], x: Any) -> Any:
+    if isinstance(x, Variable):
+        arrays.append(x.array)
+        return Leaf(len(arrays) - 1, "variable with gradient" if x.requires_grad else "variable")
+    if not isinstance(x, _PLAIN) and is_array(x):
+        arrays.append(x)
+        return Leaf(len(arrays) - 1, "array")
+    return x
+
+
+def _any_leaf(found: list[Any], x: Any) -> Leaf:
+    found.append(x)
+    return Leaf(len(found) - 1, "array")
 
 
 def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:

@@ -5,6 +5,7 @@ import importlib.util
 import linecache
 import traceback
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -254,3 +255,21 @@ def test_the_text_of_a_program_lives_as_long_as_what_runs_it():
     assert any(line.filename == name and "(" in line.line for line in lines)
     del program, caught, lines
     assert not texts()
+
+
+def test_arguments_are_freed_with_their_last_reference():
+    def doubled(batch):
+        return {"y": batch["x"] * 2}
+
+    captured = core.capture(doubled)
+    gc.disable()
+    try:
+        for call in (captured, captured, captured, core.vmap(doubled), core.trace):
+            x = np.ones((3, 4))
+            known = weakref.ref(x)
+            call(doubled, {"x": x}) if call is core.trace else call({"x": x})
+            del x
+            assert known() is None
+    finally:
+        gc.enable()
+    assert captured.replayed == 2
