@@ -323,7 +323,7 @@ def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
     taken = [p for p in signature.parameters.values() if p.name not in fixed]
     taken = [p.replace(kind=p.KEYWORD_ONLY) if p.name in by_name else p for p in taken]
     made.__signature__ = signature.replace(parameters=sorted(taken, key=lambda p: p.kind))
-    said = made.__annotations__
+    said = function.__annotations__
     made.__annotations__ = {name: said[name] for name in said if name not in fixed}
     return made
 

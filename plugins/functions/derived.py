@@ -70,6 +70,7 @@ def function_of(
     # Bound in its globals: to look up a class's static method takes longer than an addition.
     operation.bind(partial(called.__globals__.__setitem__, "call"))
     made: Any = wraps(template)(called)
+    made.__annotations__ = template.__annotations__  # from Python 3.14 on `wraps` leaves them out
     made.__signature__ = signature
     made.__removed__ = removed
     made.__wrapped__ = made.template = operation

@@ -108,7 +108,7 @@ def described(
 ) -> str:
     """The docstring of a rank, without some arguments' lines; `more` words may stand in it."""
     for name in without:
-        text = re.sub(rf"^        {name}: .*\n(?: {{12}}.*\n)*", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"^( +){name}: .*\n(?:\1 {{4}}.*\n)*", "", text, flags=re.MULTILINE)
     words = {"each": f"for each axis or for {'both' if ndim == 2 else 'all'}", "rank": rank}
     words |= {**WORDS[rank], **more}
 
