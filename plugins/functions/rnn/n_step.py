@@ -103,7 +103,7 @@ def run(
 ) -> Any:
     """The last states, stacked over layers and directions, and the outputs by time."""
     xs, states = [as_variable(x) for x in xs], [as_variable(s) for s in states]
-    ranks, sizes = [x.ndim for x in xs], [x.shape[0] for x in xs]
+    ranks, sizes = [x.ndim for x in xs], [x.shape[0] if x.ndim else 0 for x in xs]
     _check(name, cell, directions * n_layers, dropout_ratio, states, ws, bs, ranks, sizes)
     cuts = list(accumulate(sizes))[:-1]
     settings = cell, directions, n_layers, dropout_ratio
