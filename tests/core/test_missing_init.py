@@ -165,7 +165,7 @@ def on_link(hook, out):
 
 USES = {
     datasets: reading,
-    iterators: lambda made, out: made(4, 0) if isinstance(made, SAMPLERS) else next(made),
+    iterators: lambda made, out: made(range(4), 0) if isinstance(made, SAMPLERS) else next(made),
     training: in_turn,
     extensions: extending,
     training.triggers: triggering,
