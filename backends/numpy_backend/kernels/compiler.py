@@ -310,9 +310,9 @@ def suits(*arrays: Array, calls: int = 1) -> bool:
     )
 
 
-def large(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, which is asked about `SMALL` elements or more."""
-    kernel.least = SMALL  # type: ignore[attr-defined]
+def large(kernel: Callable[..., Any], calls: int = 1) -> Callable[..., Any]:
+    """The kernel, which is asked about as many elements as `suits`, or more."""
+    kernel.least = SMALL // calls  # type: ignore[attr-defined]
     return kernel
 
 

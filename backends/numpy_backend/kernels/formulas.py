@@ -17,6 +17,9 @@ from core.arrays.backend import BACKENDS
 LEAST = 65536
 """Elements of the first input: of fewer, looking for the loop takes as long as it saves."""
 
+LEAST_OF_LONG = 512
+"""The same of long formulas, which call NumPy some twenty times."""
+
 _FUNCTIONS = "plugins.functions"
 _HERE = __name__
 
@@ -77,7 +80,21 @@ _BACKWARD_ONLY = (
     "normalization.fixed_batch_normalization:FixedBatchNormalization",
 )
 
+_LONG = (  # among these; each has one loop for all shapes
+    "math.erf:Erf",
+    "math.erfc:Erfc",
+    "math.erfc:Erfcx",
+    "math.erfinv:Erfcinv",
+    "math.erfinv:Erfinv",
+    "math.gamma:Digamma",
+    "math.gamma:LGamma",
+    "math.ndtr:LogNdtr",
+    "math.ndtr:Ndtr",
+    "math.ndtr:Ndtri",
+)
+
 COMPUTE = _named(f"{_HERE}:compute", *_AS_LARGE, *_OF_FEW, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
+COMPUTE |= _named(f"{_HERE}:compute_long", *_LONG)
 GRADIENT = _named(f"{_HERE}:gradient", *_AS_LARGE, *_BACKWARD_ONLY) | _named(
     f"{_HERE}:gradient_of_first", *_OF_FEW, *_SEVERAL_OUTPUTS
 )
@@ -95,6 +112,11 @@ def compute(f: Any, xp: Any, *arrays: Any) -> Any:
     return _formulas(BACKENDS[type(arrays[0])]).compute(f, xp, *arrays)
 
 
+def compute_long(f: Any, xp: Any, *arrays: Any) -> Any:
+    """The kernel of an operation with a long formula."""
+    return compute(f, xp, *arrays)
+
+
 def gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """The kernel of its gradients, from its rules."""
     return _formulas(f._sources[0].spec.backend).gradient(f, g, needs_grad)
@@ -109,5 +131,7 @@ def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
 _kernel: Any
 for _kernel in (compute, gradient):
     _kernel.least = LEAST
-for _kernel in (compute, gradient, gradient_of_first):
+_kernel = compute_long
+_kernel.least = LEAST_OF_LONG
+for _kernel in (compute, compute_long, gradient, gradient_of_first):
     _kernel.in_loops = True

@@ -55,6 +55,7 @@ def forward(
     otherwise: Kernel = declined,
     single: bool = False,
     over: bool = False,
+    calls: int = 1,
 ) -> Kernel:
     """A kernel that calls `loop(x, y, *settings, start, stop)`, in float32 alone if `single`.
 
@@ -62,7 +63,7 @@ def forward(
     """
 
     def fits(x: Any) -> bool:
-        return suits(x) and not (single and x.itemsize > 4)
+        return suits(x, calls=calls) and not (single and x.itemsize > 4)
 
     def computed(f: Any, y: Any, x: Any) -> Any:
         numbers = [x.dtype.type(getattr(f, name)) for name in settings]
@@ -77,7 +78,7 @@ def forward(
 
     if over:
         kernel.into = into  # type: ignore[attr-defined]
-    return large(in_loops(kernel))
+    return large(in_loops(kernel), calls)
 
 
 def backward(
@@ -87,6 +88,7 @@ def backward(
     otherwise: Kernel = declined,
     single: bool = False,
     over: bool = False,
+    calls: int = 1,
 ) -> Kernel:
     """A kernel that calls `loop(x, g, gx, *settings, start, stop)`, the result for x if asked.
 
@@ -94,7 +96,7 @@ def backward(
     """
 
     def fits(g: Any, x: Any) -> bool:
-        return suits(g, x) and not (single and x.itemsize > 4)
+        return suits(g, x, calls=calls) and not (single and x.itemsize > 4)
 
     def of(f: Any) -> Any:
         return f.data if of_result else f._sources[0].data
@@ -114,7 +116,7 @@ def backward(
 
     if over:
         kernel.into = into  # type: ignore[attr-defined]
-    return large(in_loops(kernel))
+    return large(in_loops(kernel), calls)
 
 
 # -- rectifiers ------------------------------------------------------------------------------------
@@ -284,4 +286,6 @@ def _gelu_gradient(x: Read1, g: Read1, gx: Write1, start: int, stop: int) -> Non
         gx[i] = g[i] * (normal_below(x[i], bell) + x[i] * (bell * _PEAK))
 
 
-gelu, gelu_gradient = forward(_gelu, single=True), backward(_gelu_gradient, single=True)
+_CALLS = 16  # of NumPy and more, in the formula of the error function
+gelu = forward(_gelu, single=True, calls=_CALLS)
+gelu_gradient = backward(_gelu_gradient, single=True, calls=_CALLS)
