@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import TypeAlias
 
 from core import Link
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.dictionary import check_serializable, values_of
-from plugins.serializers.entries import Array, File, contents, is_none
+from plugins.serializers.dictionary import check_serializable
+from plugins.serializers.entries import Array, File, contents
 from plugins.serializers.keras_file import Layer, layers_of
 from plugins.serializers.keras_names import KINDS, Unit, units_of
 from plugins.serializers.loading import EntriesDeserializer, load_entries
-from plugins.serializers.torch import Mapped, Matches, Row, renamed
+from plugins.serializers.matching import Mapped, Matches, Matching, renamed, shapes_of
+
+Shapes: TypeAlias = Mapping[str, Sequence[int] | None]
+Fitting: TypeAlias = tuple[Layer, dict[str, Array]]
 
 
 @checked
@@ -24,7 +25,7 @@ def load_keras(
     model: Link,
     mapping: Mapped = None,
     *,
-    flattened: Mapping[str, Sequence[int] | None] | None = None,
+    flattened: Shapes | None = None,
     dry_run: bool = False,
 ) -> Matches:
     """Load the weights of a Keras model into a link, completely or not at all.
@@ -68,7 +69,7 @@ def load_keras(
     data, label = contents("load_keras", file)
     layers, ordered = layers_of(data, label)
     layers = [*_renamed(layers, mapping)]
-    matches, found = _Matching(model, layers, label, ordered, flattened or {}).done()
+    matches, found = _Matching(model, layers, label, ordered, flattened or {}).match()
     if not dry_run:
         load_entries("load_keras", model, EntriesDeserializer(found))
     return matches
@@ -81,84 +82,68 @@ def _renamed(layers: list[Layer], mapping: Mapped) -> Iterator[Layer]:
             yield layer._replace(path=new.replace(".", "/"))
 
 
-class _Matching:
+class _Matching(Matching):
     def __init__(
-        self,
-        model: Any,
-        layers: list[Layer],
-        label: str,
-        ordered: bool,
-        flattened: Mapping[str, Sequence[int] | None],
+        self, model: Link, layers: list[Layer], label: str, ordered: bool, flattened: Shapes
     ) -> None:
-        self._label, self._ordered = label, ordered
-        self._entries = values_of("load_keras", model)
+        super().__init__("load_keras", model, label)
+        self._ordered = ordered
         self._units = list(units_of(model))
         self._rest = layers
+        paths = [unit.path for unit in self._units]
+        self._by_path = len({*paths}) == len(paths) and {*paths} <= {x.path for x in layers}
         self._flattened = {path.strip("/"): shape for path, shape in flattened.items()}
-        self._problems: list[str] = []
         unknown = self._flattened.keys() - {u.path for u in self._units if "dense" in u.kinds}
         if unknown:
             raise CheckpointError(
                 f"load_keras: expected paths of Linear links in flattened, got {min(unknown)!r}."
             )
 
-    def done(self) -> tuple[Matches, dict[str, Array]]:
+    def match(self) -> tuple[Matches, dict[str, Array]]:
         """The matches, and the arrays by entry; raises where anything does not fit."""
-        matches, found = Matches(), dict[str, Array]()
-        paths = [unit.path for unit in self._units]
-        by_path = len({*paths}) == len(paths) and {*paths} <= {layer.path for layer in self._rest}
         channels = 0
         for unit in self._units:
-            fitting = [x for x in self._rest if not by_path or x.path == unit.path]
-            layer, made = self._found(unit, fitting, by_path, channels)
-            if layer is None or made is None:
+            pairs = [(x, self._made(unit, x)) for x in self._candidates(unit)]
+            fitting = [(x, made) for x, made in pairs if made is not None]
+            if problem := self._problem(unit, [x for x, _ in pairs], fitting, channels):
+                self.problems.append(f"{unit.path or 'the model'}: {problem}")
                 continue
+            layer, made = fitting[0]
             if unit.channels is not None:
                 channels = unit.channels(next(iter(made.values())))
             self._rest.remove(layer)
-            found |= made
-            shapes = ", ".join([str(array.shape) for array in layer.arrays])
-            matches.append(Row((*made,), (layer.path,), shapes, ""))
-        if self._rest:
-            names = [layer.path for layer in self._rest]
-            more = ", ..." * (len(names) > 8)
-            self._problems.append(f"left over: {', '.join(names[:8])}{more}")
-        if self._problems:
-            raise CheckpointError(
-                f"{self._label}: expected the layers of the model, got others:\n  "
-                + "\n  ".join(self._problems)
-                + f"\nNothing was loaded. Say by mapping= what is what. Matched so far:\n{matches}"
-            )
-        return matches, self._entries | found
+            self.add(made, [layer.path], layer.arrays, "")
+        self.leave([layer.path for layer in self._rest])
+        return self.done("layers")
 
-    def _found(
-        self, unit: Unit, layers: list[Layer], by_path: bool, channels: int
-    ) -> tuple[Layer | None, dict[str, Array] | None]:
-        """The first layer that a unit may stand for, and its arrays."""
-        here = unit.path or "the model"
-        known = [x for x in layers if x.kind in unit.kinds]
-        others = [x for x in layers if x.kind not in KINDS]
-        pairs = [(x, self._made(unit, x)) for x in (layers if by_path else [*known, *others])]
-        fitting = [(x, made) for x, made in pairs if made is not None]
+    def _candidates(self, unit: Unit) -> list[Layer]:
+        """The layers that a unit may stand for, those first of which the name tells the class."""
+        if self._by_path:
+            return [x for x in self._rest if x.path == unit.path]
+        known = [x for x in self._rest if x.kind in unit.kinds]
+        return known + [x for x in self._rest if x.kind not in KINDS]
+
+    def _problem(
+        self, unit: Unit, there: list[Layer], fitting: list[Fitting], channels: int
+    ) -> str:
+        """What speaks against the first layer that fits; '' where nothing does."""
         if not fitting:
-            shapes = [f"{x.path} {', '.join([str(a.shape) for a in x.arrays])}" for x, _ in pairs]
-            self._problems.append(f"{here}: no layer fits; there are {'; '.join(shapes) or 'none'}")
-            return None, None
-        layer, made = fitting[0]
-        apart = [x for x, _ in fitting if _doubtful(layer, x)]
-        if apart and not (self._ordered or by_path):
-            self._problems.append(f"{here}: {layer.path} and {apart[0].path} fit either")
-            return None, None
-        if "dense" in unit.kinds and unit.path not in self._flattened and channels:
-            n = layer.arrays[0].shape[0]
-            if n != channels and n % channels == 0:
-                self._problems.append(
-                    f"{here}: it takes {n} numbers, which may be maps of {channels} channels, of "
-                    "which these come last there and first here. Say by flattened= the shape "
-                    f"(height, width, {channels}) of one, or None"
-                )
-                return None, None
-        return layer, made
+            shapes = "; ".join([f"{x.path} {shapes_of(x.arrays)}" for x in there])
+            return f"no layer fits; there are {shapes or 'none'}"
+        first = fitting[0][0]
+        apart = [x for x, _ in fitting if _doubtful(first, x)]
+        if apart and not (self._ordered or self._by_path):
+            return f"{first.path} and {apart[0].path} fit either"
+        if not channels or "dense" not in unit.kinds or unit.path in self._flattened:
+            return ""
+        n = first.arrays[0].shape[0]
+        if n == channels or n % channels:
+            return ""
+        return (
+            f"it takes {n} numbers, which may be maps of {channels} channels, of "
+            "which these come last there and first here. Say by flattened= the shape "
+            f"(height, width, {channels}) of one, or None"
+        )
 
     def _made(self, unit: Unit, layer: Layer) -> dict[str, Array] | None:
         """The arrays of the unit by entries; None where the layer does not fit."""
@@ -172,14 +157,7 @@ class _Matching:
             made = unit.convert(arrays)
         except (ValueError, IndexError, StopIteration):
             return None
-        found = {}
-        for name, array in made.items():
-            entry = f"{unit.path}/{name}" if unit.path else name
-            known = self._entries.get(entry)
-            if known is None or (not is_none(known) and known.shape != array.shape):
-                return None
-            found[entry] = np.ascontiguousarray(array).reshape(array.shape)
-        return found
+        return self.fitting(unit.path, made)
 
 
 def _doubtful(one: Layer, other: Layer) -> bool:

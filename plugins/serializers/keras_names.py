@@ -6,13 +6,14 @@ gives, for a link, units, each of which stands for a layer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plugins.serializers.entries import Array
+from plugins.serializers.matching import rule_of, units_in
 from plugins.serializers.torch_names import interleaved
 
 Made = dict[str, Array]
@@ -101,38 +102,36 @@ def _prelu(link: Any, path: str) -> Iterator[Unit]:
 
 def _recurrent(kind: str, gates: Sequence[int]) -> Callable[[Any, str], Iterator[Unit]]:
     """Layers over whole sequences, with the places of the gates there."""
+    n = len(gates)
 
     def side(at: int, arrays: Sequence[Array]) -> Made:
         kernel, recurrent, *bias = arrays
-        n = len(gates)
-        made = dict[str, Array]()
-        for first, whole in ((0, kernel), (n, recurrent)):
-            blocks = np.split(whole.T, n)
-            made |= {f"{at}/w{first + k}": blocks[gate] for k, gate in enumerate(gates)}
-        rows = np.zeros((2, kernel.shape[1]), kernel.dtype)
         if len(bias) > 1 or (kind == "gru" and bias and bias[0].ndim != 2):
             raise ValueError  # gates that are reset before the product are others
+        rows = np.zeros((2, kernel.shape[1]), kernel.dtype)
         if bias:
             rows[: bias[0].size // rows.shape[1]] = bias[0]
-        for first, row in ((0, rows[0]), (n, rows[1])):
-            blocks = np.split(row, n)
-            made |= {f"{at}/b{first + k}": blocks[gate] for k, gate in enumerate(gates)}
+        stacked = (("w", 0, kernel.T), ("w", n, recurrent.T), ("b", 0, rows[0]), ("b", n, rows[1]))
+        return {
+            f"{at}/{letter}{first + k}": np.split(whole, n)[gate]
+            for letter, first, whole in stacked
+            for k, gate in enumerate(gates)
+        }
+
+    def sides(places: Sequence[int], arrays: Sequence[Array]) -> Made:
+        """Of one direction, or of two, of which the layer has those of one after the other."""
+        count, odd = divmod(len(arrays), len(places))
+        if odd:
+            raise ValueError
+        made: Made = {}
+        for i, at in enumerate(places):
+            made |= side(at, arrays[i * count : (i + 1) * count])
         return made
 
     def rule(link: Any, path: str) -> Iterator[Unit]:
-        if not link.use_bi_direction:
-            for i in range(len(link)):
-                yield Unit(path, (kind,), partial(side, i))
-            return
-        for i in range(0, len(link), 2):
-
-            def both(arrays: Sequence[Array], i: int = i) -> Made:
-                half, odd = divmod(len(arrays), 2)
-                if odd:
-                    raise ValueError
-                return side(i, arrays[:half]) | side(i + 1, arrays[half:])
-
-            yield Unit(path, ("bidirectional",), both)
+        directions, kinds = (2, ("bidirectional",)) if link.use_bi_direction else (1, (kind,))
+        for i in range(0, len(link), directions):
+            yield Unit(path, kinds, partial(sides, range(i, i + directions)))
 
     return rule
 
@@ -203,16 +202,14 @@ KINDS = {
 
 def units_of(model: Any) -> Iterator[Unit]:
     """The layers that the links of a model stand for, in the order of their definition."""
-    covered: list[str] = []
-    for path, link in model.namedlinks():
-        here = path.strip("/")
-        if any([not each or here.startswith(f"{each}/") for each in covered]):
-            continue
-        rule = next((RULES[c.__name__] for c in type(link).__mro__ if c.__name__ in RULES), None)
-        if rule is not None:
-            covered.append(here)
-            yield from rule(link, here)
-            continue
+
+    def whole(link: Any, path: str) -> Iterable[Unit]:
+        rule = rule_of(RULES, link)
+        return rule(link, path) if rule else ()
+
+    def alone(link: Any, path: str) -> Iterator[Unit]:
         own = [name.strip("/") for name, _ in link.namedparams() if name.count("/") == 1]
         if own:
-            yield Unit(here, (), _in_order(*own), None)
+            yield Unit(path, (), _in_order(*own), None)
+
+    return units_in(model, whole, alone)

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from core import Link, Parameter
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.dictionary import check_serializable, values_of
+from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, File, contents, is_none
 from plugins.serializers.loading import EntriesDeserializer, load_entries
+from plugins.serializers.matching import Mapped, Matches, Matching, joined, renamed, shapes_of
 from plugins.serializers.safetensors_file import TensorEntries
 from plugins.serializers.shards import gathered, index_of
 from plugins.serializers.torch_file import tensors_of
 from plugins.serializers.torch_names import Part, Unit, units_of
 from plugins.serializers.torch_norms import put_together
-
-Mapped: TypeAlias = Mapping[str, str | None] | Callable[[str], str | None] | None
-
-
-class Row(NamedTuple):
-    """One line of the table: entries of the model, the tensors they are made of, and how."""
-
-    entries: tuple[str, ...]
-    tensors: tuple[str, ...]
-    shape: str
-    how: str
-
-
-class Matches(list[Row]):
-    """What is loaded from where; shown as a table."""
-
-    def __str__(self) -> str:
-        rows = [("model", "file", "shape", "")]
-        rows += [(", ".join(r.entries), ", ".join(r.tensors), r.shape, r.how) for r in self]
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        lines = [
-            "  ".join([*[cell.ljust(n) for cell, n in zip(row, widths, strict=False)], row[3]])
-            for row in rows
-        ]
-        return "\n".join([line.rstrip() for line in lines])
-
-    __repr__ = __str__
 
 
 @checked
@@ -93,7 +67,7 @@ def load_torch(
     check_serializable("load_torch", model)
     tensors, label, ordered = _read(file)
     tensors, called = _renamed(put_together(tensors), mapping)
-    matches, found = _Matching(model, tensors, label, called, ordered).done()
+    matches, found = _Matching(model, tensors, label, called, ordered).match()
     if not dry_run:
         load_entries("load_torch", model, EntriesDeserializer(found))
     return matches
@@ -143,78 +117,54 @@ def _renamed(tensors: dict[str, Array], mapping: Mapped) -> tuple[dict[str, Arra
     return found, called
 
 
-def renamed(name: str, mapping: Mapped) -> str | None:
-    """The name that a mapping gives, in a dict to its longest known beginning; None for none."""
-    if mapping is None:
-        return name
-    if callable(mapping):
-        return mapping(name)
-    mapping = {key.strip("/").replace("/", "."): new for key, new in mapping.items()}
-    parts = name.split(".")
-    for n in range(len(parts), -1, -1):
-        beginning = ".".join(parts[:n])
-        if beginning in mapping:
-            new = mapping[beginning]
-            if new is None:
-                return None
-            return ".".join([*filter(None, [new.strip("/").replace("/", ".")]), *parts[n:]])
-    return name
-
-
-class _Matching:
+class _Matching(Matching):
     def __init__(
         self,
-        model: Any,
+        model: Link,
         tensors: dict[str, Array],
         label: str,
         called: Mapping[str, str],
         ordered: bool,
     ) -> None:
-        self._label, self._called, self._ordered = label, called, ordered
+        super().__init__("load_torch", model, label)
+        self._called, self._ordered = called, ordered
         self._tensors = tensors
         self._place = {name: i for i, name in enumerate(tensors)}
-        self._entries = values_of("load_torch", model)
-        self._units = units_of(model, self._entries, set(tensors))
-        self._tied = tied(model, self._entries)
+        self._units = units_of(model, self.entries, set(tensors))
+        self._tied = tied(model, self.entries)
+        self._used: set[str] = set()
 
-    def done(self) -> tuple[Matches, dict[str, Array]]:
+    def match(self) -> tuple[Matches, dict[str, Array]]:
         """The matches, and the arrays by entry; raises where anything does not fit."""
         by_path = self._by_path()
         prefixes = by_path or self._in_order()
-        matches = Matches()
-        found: dict[str, Array] = {}
-        used: set[str] = set()
-        problems = [] if by_path else [*self._doubts(prefixes)]
+        if not by_path:
+            self.problems += self._doubts(prefixes)
         for unit, prefix in zip(self._units, prefixes, strict=False):
             for part in unit.parts:
-                names = self._names(part, prefix)
-                made = None if names is None else self._converted(unit, part, names)
-                if names is None and self._spare(unit, part):
-                    continue
-                if self._left_out(part, prefix):
-                    names, made = (), self._zeros(unit, part)
-                if names is None or made is None:
-                    problems += self._problem(unit, part, prefix, names)
-                    continue
-                used.update(names)
-                entries = tuple([_joined(unit.path, name) for name in part.entries])
-                found.update(zip(entries, made, strict=True))
-                shapes = ", ".join([str(self._tensors[name].shape) for name in names])
-                called = tuple([self._called[name] for name in names])
-                matches.append(Row(entries, called, shapes, part.how if names else "0"))
+                self._match(unit, part, prefix)
         for unit in self._units[len(prefixes) :]:
-            problems += self._unmatched(unit)
-        rest = [n for n in self._tensors if n not in used and not n.endswith("num_batches_tracked")]
-        if rest:
-            problems.append(f"left over: {', '.join(rest[:8])}{', ...' * (len(rest) > 8)}")
-        problems += self._untied(found)
-        if problems:
-            raise CheckpointError(
-                f"{self._label}: expected the tensors of the model, got others:\n  "
-                + "\n  ".join(problems)
-                + f"\nNothing was loaded. Say by mapping= what is what. Matched so far:\n{matches}"
-            )
-        return matches, self._entries | found
+            self.problems += self._unmatched(unit)
+        rest = [name for name in self._tensors if name not in self._used]
+        self.leave([name for name in rest if not name.endswith("num_batches_tracked")])
+        self.problems += self._untied(self.found)
+        return self.done("tensors")
+
+    def _match(self, unit: Unit, part: Part, prefix: str | None) -> None:
+        """Take the tensors of a part of a module, or say why not."""
+        names, made = self._names(part, prefix), None
+        if names is not None:
+            made = self._converted(unit, part, names)
+        elif self._spare(unit, part):
+            return
+        elif self._left_out(part, prefix):
+            names, made = (), self._zeros(unit, part)
+        if names is None or made is None:
+            self.problems += self._problem(unit, part, prefix, names)
+            return
+        self._used.update(names)
+        given = [self._tensors[name] for name in names]
+        self.add(made, [self._called[name] for name in names], given, part.how if names else "0")
 
     def _doubts(self, prefixes: list[str | None]) -> Iterator[str]:
         """What is said of modules of which their order does not tell which is which."""
@@ -222,7 +172,7 @@ class _Matching:
         for unit, prefix in matched:
             path = unit.path.replace("/", ".")
             numbered = any([c.isdigit() for c in path])  # of layers that may be counted otherwise
-            owns = [".".join(filter(None, [each, path])) for each in ("", ".".join(self._shared()))]
+            owns = [_dotted(each, path) for each in ("", ".".join(self._shared()))]
             if not path or numbered or prefix in owns:
                 continue
             for own in [each for each in owns if self._fit(unit, each)][:1]:
@@ -251,17 +201,18 @@ class _Matching:
 
     def _spare(self, unit: Unit, part: Part) -> bool:
         """Whether a file may lack it: older ones have no counts, others a shared tensor once."""
-        entries = [_joined(unit.path, name) for name in part.entries]
-        return part.entries == ("N",) or all([name in self._tied for name in entries])
+        return part.entries == ("N",) or all([n in self._tied for n in _entries(unit, part)])
 
     def _left_out(self, part: Part, prefix: str | None) -> bool:
         """Whether the module was made without what the part stands for."""
         return part.optional and not any([self._given(each, prefix) for each in part.tensors])
 
-    def _zeros(self, unit: Unit, part: Part) -> list[Array] | None:
+    def _zeros(self, unit: Unit, part: Part) -> dict[str, Array] | None:
         """Arrays of 0 for the entries of a part; None where their sizes are not known yet."""
-        known = [self._entries[_joined(unit.path, name)] for name in part.entries]
-        return None if any(map(is_none, known)) else [np.zeros_like(array) for array in known]
+        known = {name: self.entries[name] for name in _entries(unit, part)}
+        if any(map(is_none, known.values())):
+            return None
+        return {name: np.zeros_like(array) for name, array in known.items()}
 
     def _unmatched(self, unit: Unit) -> Iterator[str]:
         """What is said of a link for which there is no module: what its own path lacks, if any."""
@@ -277,10 +228,10 @@ class _Matching:
     def _problem(
         self, unit: Unit, part: Part, prefix: str | None, names: tuple[str, ...] | None
     ) -> Iterator[str]:
-        entries = ", ".join([_joined(unit.path, name) for name in part.entries])
+        entries = ", ".join(_entries(unit, part))
         if names is not None:
-            shapes = [self._tensors[name].shape for name in names]
-            yield f"{entries}: {', '.join(names)} of {', '.join(map(str, shapes))} does not fit"
+            shapes = shapes_of([self._tensors[name] for name in names])
+            yield f"{entries}: {', '.join(names)} of {shapes} does not fit"
         else:
             wanted = [" or ".join([_dotted(prefix, t) for t in each]) for each in part.tensors]
             yield f"{entries}: there is no {', '.join(wanted)}"
@@ -296,17 +247,13 @@ class _Matching:
         there = [n for n in [_dotted(prefix, name) for name in names] if n in self._tensors]
         return there[0] if there and prefix is not None else None
 
-    def _converted(self, unit: Unit, part: Part, names: tuple[str, ...]) -> list[Array] | None:
-        """The arrays of a part; None where they do not fit."""
+    def _converted(self, unit: Unit, part: Part, names: tuple[str, ...]) -> dict[str, Array] | None:
+        """The arrays of a part by entry; None where they do not fit."""
         try:
             made = part.convert(*[self._tensors[name] for name in names])
         except ValueError:
             return None
-        for name, array in zip(part.entries, made, strict=True):
-            known = self._entries.get(_joined(unit.path, name))
-            if known is None or (not is_none(known) and known.shape != array.shape):
-                return None
-        return [np.ascontiguousarray(a).reshape(a.shape) for a in made]
+        return self.fitting(unit.path, dict(zip(part.entries, made, strict=True)))
 
     def _by_path(self) -> list[str | None] | None:
         """The paths of the links, where the file has all modules under them.
@@ -325,8 +272,7 @@ class _Matching:
 
     def _under(self, beginning: str) -> list[str | None] | None:
         """The paths of the links behind a beginning, where the file has all modules so."""
-        paths = [unit.path.replace("/", ".") for unit in self._units]
-        prefixes = [".".join(filter(None, [beginning, path])) for path in paths]
+        prefixes = [_dotted(beginning, unit.path.replace("/", ".")) for unit in self._units]
         for unit, prefix in zip(self._units, prefixes, strict=True):
             needed = [part for part in unit.parts if not self._spare(unit, part)]
             needed = [part for part in needed if not self._left_out(part, prefix)]
@@ -371,8 +317,8 @@ class _Matching:
         return places
 
 
-def _joined(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
+def _entries(unit: Unit, part: Part) -> list[str]:
+    return [joined(unit.path, name) for name in part.entries]
 
 
 def tied(model: Link, entries: Mapping[str, Any]) -> dict[str, str]:
@@ -388,5 +334,5 @@ def tied(model: Link, entries: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _dotted(prefix: str | None, name: str) -> str:
-    return f"{prefix}.{name}" if prefix else name
+def _dotted(*parts: str | None) -> str:
+    return ".".join(filter(None, parts))

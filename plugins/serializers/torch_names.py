@@ -13,6 +13,7 @@ import numpy as np
 
 from core import Link
 from plugins.serializers.entries import Array, is_none
+from plugins.serializers.matching import joined, rule_of, units_in
 
 NAMES = {
     "W": "weight",
@@ -57,21 +58,18 @@ def units_of(model: Link, entries: Mapping[str, Any], names: set[str] | None = N
 
     With the names of tensors, a rule is left out where there are none that it names.
     """
-    found: list[Unit] = []
-    covered: list[str] = []
-    for path, link in model.namedlinks():
-        here = path.strip("/")
-        if any([not each or here.startswith(f"{each}/") for each in covered]):
-            continue
-        rule = next((RULES[c.__name__] for c in type(link).__mro__ if c.__name__ in RULES), None)
-        parts = list(rule(link)) if rule else []
-        if parts and (names is None or _possible(parts, names)):
-            covered.append(here)
-        else:
-            parts = list(_alike(link, here, entries))
-        if parts:
-            found.append(Unit(here, parts))
-    known = {f"{unit.path}/{e}".strip("/") for unit in found for p in unit.parts for e in p.entries}
+
+    def whole(link: Any, path: str) -> list[Unit]:
+        rule = rule_of(RULES, link)
+        parts = [*rule(link)] if rule else []
+        return [Unit(path, parts)] if parts and (names is None or _possible(parts, names)) else []
+
+    def alone(link: Any, path: str) -> list[Unit]:
+        parts = [*_alike(link, path, entries)]
+        return [Unit(path, parts)] if parts else []
+
+    found = [*units_in(model, whole, alone)]
+    known = {joined(unit.path, e) for unit in found for part in unit.parts for e in part.entries}
     for name in entries:
         if name not in known:  # what hooks have added to a link of a rule
             path, _, own = name.rpartition("/")

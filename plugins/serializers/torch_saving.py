@@ -12,8 +12,8 @@ from core.errors.kinds import checked
 from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.dictionary import check_serializable, values_of
 from plugins.serializers.entries import Array, File, is_none
+from plugins.serializers.matching import Mapped, Matches, Row, joined, renamed, shapes_of
 from plugins.serializers.safetensors_file import to_bytes
-from plugins.serializers.torch import Mapped, Matches, Row, renamed
 from plugins.serializers.torch_names import Part, Unit, units_of
 from plugins.serializers.torch_writing import write
 
@@ -87,27 +87,16 @@ def _tensors(
     table, tensors = Matches(), dict[str, Array]()
     for unit in units_of(model, entries, known):
         for part in unit.parts:
-            paths = tuple([f"{unit.path}/{name}".strip("/") for name in part.entries])
-            given = [entries[path] for path in paths if path in entries]
-            if len(given) < len(paths):  # what may be None
+            paths = tuple([joined(unit.path, name) for name in part.entries])
+            if not entries.keys() >= {*paths}:  # what may be None
                 continue
-            made = part.back(*given)
+            made = part.back(*[entries[path] for path in paths])
             names = _named(unit, part, mapping) if before is None else before.pop(paths, None)
-            if names == () and any([array.any() for array in made]):
-                raise CheckpointError(
-                    f"save_torch: the table has no tensor for {', '.join(paths)}, which is not 0 "
-                    "any more. Leave the table out, and make the module with a bias."
-                )
-            kept = {n: a for n, a in zip(names or (), made, strict=False) if n is not None}
-            if not tensors.keys().isdisjoint(kept):
-                both = ", ".join(sorted(tensors.keys() & kept.keys()))
-                raise CheckpointError(
-                    f"save_torch: expected a name for each tensor, got {both} twice."
-                )
+            kept = _kept(paths, names, made)
+            _refuse_twice(tensors.keys() & kept.keys())
             tensors.update(kept)
             if kept:
-                shapes = ", ".join([str(array.shape) for array in kept.values()])
-                table.append(Row(paths, tuple(kept), shapes, part.how))
+                table.append(Row(paths, tuple(kept), shapes_of(kept.values()), part.how))
     if before:
         rest = ", ".join([path for paths in before for path in paths])
         raise CheckpointError(f"save_torch: the table has what the model lacks: {rest}.")
@@ -115,6 +104,26 @@ def _tensors(
 
 
 def _named(unit: Unit, part: Part, mapping: Any) -> tuple[str | None, ...]:
+    """What a mapping calls the tensors of a part; None for those that it leaves out."""
     prefix = unit.path.replace("/", ".")
     names = [f"{prefix}.{each[0]}".strip(".") for each in part.tensors]
     return tuple([renamed(name, mapping) for name in names])
+
+
+def _kept(
+    paths: tuple[str, ...], names: tuple[str | None, ...] | None, made: list[Array]
+) -> dict[str, Array]:
+    """The tensors of a part that are written; a module without them is one whose are 0."""
+    if names == () and any([array.any() for array in made]):
+        raise CheckpointError(
+            f"save_torch: the table has no tensor for {', '.join(paths)}, which is not 0 "
+            "any more. Leave the table out, and make the module with a bias."
+        )
+    return {n: a for n, a in zip(names or (), made, strict=False) if n is not None}
+
+
+def _refuse_twice(names: set[str]) -> None:
+    if names:
+        raise CheckpointError(
+            f"save_torch: expected a name for each tensor, got {', '.join(sorted(names))} twice."
+        )
