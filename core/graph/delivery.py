@@ -22,12 +22,11 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
     given = {memory(as_array(g)) for g in walk.given}
     ready, sums = [], []
     for source in walk.leaves:
-        g: Any = walk.gradients[source]
-        has_old = source._grad is not None
         if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
             continue
+        g, has_old = walk.gradients[source], source._grad is not None
         if walk.graph:
-            total = apart(as_variable(_old(source)) + g if has_old else g, given)
+            total = as_variable(_old(source)) + g if has_old else g
         else:
             total = ensure_array(g, source.spec)
             if spec_of(total) is not source.spec:
@@ -37,11 +36,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
                 continue
             if has_old:
                 total = ensure_array(as_array(_old(source)) + total, source.spec)
-            shown = memory(total)
-            if shown in given or (shown != id(total) and not BACKENDS[type(total)].writable(total)):
-                total = BACKENDS[type(total)].copy(total)
-            given.add(shown)
-        ready.append((source, total))
+        ready.append((source, apart(total, given, writable=not walk.graph)))
     ready += [(s, BACKENDS[type(g)].add_in_place(s._grad, g)) for s, g in sums]
     if loss_scale is not None:  # else nothing is written: what Python remembers of a class would go
         Variable._scaled = True
@@ -57,11 +52,18 @@ def _old(source: Any) -> Any:
     return check_grad(source.spec, who, source._grad)
 
 
-def apart(g: Any, given: set[int]) -> Any:
-    """A gradient, or a copy of it where its memory is among those given, and it is from now on."""
-    if memory(as_array(g)) in given:
-        g = g.copy() if isinstance(g, Variable) else BACKENDS[type(g)].copy(g)
-    given.add(memory(as_array(g)))
+def apart(g: Any, given: set[int], writable: bool = False) -> Any:
+    """A gradient, or a copy where its memory is among those given, as it is from now on.
+
+    So it is where it is to be `writable` and shows memory that is not.
+    """
+    array = as_array(g)
+    backend = BACKENDS[type(array)]
+    own = backend.memory(array)
+    if own in given or (writable and own != id(array) and not backend.writable(array)):
+        g = g.copy() if isinstance(g, Variable) else backend.copy(g)
+        own = memory(as_array(g))
+    given.add(own)
     return g
 
 

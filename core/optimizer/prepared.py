@@ -180,32 +180,42 @@ class PreparedStep:
             return False
         if Variable._scaled and any([p.loss_scale is not None for p in known]):
             return False
-        for p, source, spec, array, rule, numbers, own, state, kept in self._members:
-            if (
-                p._source is not source
-                or p._array is not array
-                or p.update_rule is not rule
-                or not rule.enabled
-                or rule._hooks
-                or rule._state is not state
-                or rule.hyperparam is not numbers
-                or numbers.__dict__ != own
-                or [*map(id, state.values())] != kept
-                or not array.flags.writeable
-                or type(grad := source._grad) is not spec.type
-                or grad.shape != spec.shape
-                or grad.dtype != spec.dtype
-            ):
-                return False
-        for rules, _, _ in self._launches:
-            t = rules[0].t
-            for rule in rules:
-                if rule.t != t:
-                    return False
         for p, rule in self._passed:
             if p.update_rule is not rule or not _has_no_step(p, rule):
                 return False
-        return True
+        return _hold(self._members) and _keep_time(self._launches)
+
+
+def _hold(members: list[_Member]) -> bool:
+    """Whether all is as it was, and the gradients fit."""
+    for p, source, spec, array, rule, numbers, own, state, kept in members:
+        if (
+            p._source is not source
+            or p._array is not array
+            or p.update_rule is not rule
+            or not rule.enabled
+            or rule._hooks
+            or rule._state is not state
+            or rule.hyperparam is not numbers
+            or numbers.__dict__ != own
+            or [*map(id, state.values())] != kept
+            or not array.flags.writeable
+            or type(grad := source._grad) is not spec.type
+            or grad.shape != spec.shape
+            or grad.dtype != spec.dtype
+        ):
+            return False
+    return True
+
+
+def _keep_time(launches: list[_Launch]) -> bool:
+    """Whether the rules of each launch have made as many steps as each other."""
+    for rules, _, _ in launches:
+        t = rules[0].t
+        for rule in rules:
+            if rule.t != t:
+                return False
+    return True
 
 
 def _has_no_step(parameter: Any, rule: Any) -> bool:

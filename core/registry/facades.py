@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from core.registry.catalogues import Catalogue, Offer
@@ -24,47 +25,55 @@ def make_facade(registry: Registry, module: str, kind: str) -> Facade:
     A name found is kept in the module, so that the next use costs nothing; what was kept is
     forgotten when a preference changes.
     """
-    catalogue = Catalogue(registry, kind)
-    kept: dict[str, Any] = {}
+    names = _Names(registry, module, kind)
+    registry.listen(names.forget)
+    return Facade(names.find, names.all, names.of)
 
-    def find(name: str) -> Any:
+
+class _Names:
+    """The names of a module, each found at first use and kept there."""
+
+    def __init__(self, registry: Registry, module: str, kind: str) -> None:
+        self._registry = registry
+        self._module = module
+        self._catalogue = Catalogue(registry, kind)
+        self._kept: dict[str, Any] = {}
+
+    def find(self, name: str) -> Any:
         if name == "__all__":
-            return catalogue.names()
+            return self._catalogue.names()
         if name.startswith("_"):
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(f"module {self._module!r} has no attribute {name!r}")
         from core.registry.signatures import show  # by now there are things to show
 
-        generation = registry.generation
+        generation = self._registry.generation
         try:
-            value = catalogue.get(name)
+            value = self._catalogue.get(name)
             show(value, name)
         except AttributeError as error:
             if _is_import(sys._getframe(1)):
-                raise ImportError(str(error), name=module) from error
+                raise ImportError(str(error), name=self._module) from error
             raise
-
-        def keep() -> None:
-            kept[name] = sys.modules[module].__dict__[name] = value
-
-        registry.keep(generation, keep)
+        self._registry.keep(generation, partial(self._keep, name, value))
         return value
 
-    def names() -> list[str]:
-        return sorted({*catalogue.names(), *_own(module)} - set(catalogue.conflicts()))
+    def _keep(self, name: str, value: Any) -> None:
+        self._kept[name] = sys.modules[self._module].__dict__[name] = value
 
-    def of(distribution: str) -> Offer:
+    def all(self) -> list[str]:
+        catalogue = self._catalogue
+        return sorted({*catalogue.names(), *_own(self._module)} - set(catalogue.conflicts()))
+
+    def of(self, distribution: str) -> Offer:
         """What one installed distribution gives, even where another plugin has the plain name."""
-        return catalogue.of(distribution)
+        return self._catalogue.of(distribution)
 
-    def forget() -> None:
-        here = sys.modules[module].__dict__
-        for name, value in list(kept.items()):
+    def forget(self) -> None:
+        here = sys.modules[self._module].__dict__
+        for name, value in list(self._kept.items()):
             if here.get(name) is value:
                 here.pop(name, None)
-        kept.clear()
-
-    registry.listen(forget)
-    return Facade(find, names, of)
+        self._kept.clear()
 
 
 def _own(module: str) -> list[str]:

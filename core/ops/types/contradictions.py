@@ -58,10 +58,7 @@ def _names(domain: Domain) -> Iterator[tuple[str, str, Collection[str], str]]:
     sizes, settings = domain.signature.names, domain.settings
     for name in domain.dims:
         yield "dims", name, (*sizes, *domain.signature.groups), "dimension"
-    rules = [(f"the rule {r.text!r}", r) for r in (*domain.valid, *domain.drawn) if type(r) is Rule]
     for name, value in domain.values.items():
-        if isinstance(value.hi, str):
-            rules.append((f"the range of {name}", Rule(value.hi)))
         for kink in value.kinks:
             if isinstance(kink, str):
                 yield f"a kink of {name}", kink.lstrip("-"), settings, "setting"
@@ -70,6 +67,13 @@ def _names(domain: Domain) -> Iterator[tuple[str, str, Collection[str], str]]:
             yield f"the setting {name}", setting.of, domain.values, "input"
     if isinstance(domain.differ, str):
         yield "differ", domain.differ, settings, "setting"
-    for where, rule in rules:
+    for where, rule in _rules(domain):
         for name in rule.needs:
             yield where, name, (*sizes, *domain.values, *settings), "dimension, input or setting"
+
+
+def _rules(domain: Domain) -> Iterator[tuple[str, Rule]]:
+    """What is computed of names, and where that stands."""
+    rules, ends = (*domain.valid, *domain.drawn), domain.values.items()
+    yield from [(f"the rule {rule.text!r}", rule) for rule in rules if type(rule) is Rule]
+    yield from [(f"the range of {x}", Rule(v.hi)) for x, v in ends if isinstance(v.hi, str)]
