@@ -19,6 +19,7 @@ from core.registry.configuration import current_state
 from core.tracing.equation import value_like
 from core.tracing.gates import Gate, alone, enter, gates_of, leave
 from core.tracing.group import Group
+from core.tracing.leaving import Left
 from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from core.tracing.profile import Profile
 
 MOST = 8
-"""So many signatures of a step are recorded; others are left to eager."""
+"""So many signatures of a step are recorded, or refused; others are left to eager."""
 
 kept: list[Captured] | None = None
 """All captured steps, where somebody wants to see them in the end."""
@@ -140,7 +141,7 @@ class Captured:
         self._found: dict[Any, list[Recording | Refusal]] = {}
         self._plain: dict[Any, list[Recording]] = {}  # of arguments that are plain arrays
         self._array_type = host().array_type
-        self._recordings = 0
+        self._recordings = self._refused = 0
         self._busy = threading.Lock()
         self._gates: list[Gate] | None = None  # of the links that it names
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -266,7 +267,7 @@ class Captured:
                 )
                 return None
         key = tuple([(type(a), a.shape, a.dtype) for a in given])
-        found = self._found.setdefault(key, [])
+        found = self._found.get(key, [])
         for i, each in enumerate(found):
             if each.fits(form):
                 if not isinstance(each, Recording):
@@ -277,6 +278,8 @@ class Captured:
             self._tell(
                 f"has been recorded for {MOST} signatures; it is run as it is for others. {cure}"
             )
+            return None
+        if self._refused >= MOST:  # why, has been said; a trial takes as long as many calls
             return None
         self._gates = self._found_gates()
         with alone(self._gates) as free:
@@ -290,7 +293,8 @@ class Captured:
                     return None
                 self._tell(str(error))
                 made = Refusal(form)
-        found.append(made)
+                self._refused += 1
+        self._found.setdefault(key, found).append(made)
         if isinstance(made, Refusal):
             return None
         if form == (tuple([Leaf(i, "array") for i in range(len(given))]), {}):
@@ -347,15 +351,15 @@ class Captured:
         loops = self.fuse and backend.fuser() is not None
         tape = Tape(backend, kernels=True, loops=loops, device=device)
         places = tape.places = Live(tape)
+        left: list[Left] = []
 
         def step(args: Any, kwargs: Any) -> Any:
             variables = [x for x in variables_in((args, kwargs)) if x.requires_grad]
             with Recorder(places.reports):
                 returned = self.function(*args, **kwargs)
             refuse_numbers("what it returns", returned)
-            left = places.left(variables)
+            left.extend(places.left(variables))
             places.refuse_graph(returned)
-            step.left = left  # type: ignore[attr-defined]
             return returned, [each.tree for each in left]
 
         step.__name__ = self.name
@@ -393,7 +397,7 @@ class Captured:
             )
         if final and self.remat is not None:
             program = self._rematerialized(program, self.remat)
-        put = [each.put for each in step.left]  # type: ignore[attr-defined]
+        put = [each.put for each in left]
         apart = apart_in_order(whole, places.updated)
         made = Recording(program, places, around, put, device, apart)
         made.first = first

@@ -36,7 +36,7 @@ def compiled(
     text = code.finished(live)
     where = f"<program {program.name} {next(_NUMBERS)}>"  # an id would be another's later on
     exec(compile(text, where, "exec"), code.scope)
-    made: Run = code.scope["program"]
+    made: Run = code.scope.pop("program")  # else it would refer to itself
     linecache.cache[where] = (len(text), None, text.splitlines(True), where)
     weakref.finalize(made, linecache.cache.pop, where, None).atexit = False
     return made
@@ -47,7 +47,7 @@ class _Code(Writer):
 
     def __init__(self, program: Recorded) -> None:
         named = program.names()
-        super().__init__(named.__getitem__, lambda x: self._bound(self._theirs(x)))
+        super().__init__(named.__getitem__)
         self._named = named
         self._program = program
         backend = program.backend
@@ -73,6 +73,10 @@ class _Code(Writer):
         name = f"k{len(self.scope)}"
         self.scope[name] = x
         return name
+
+    def rare(self, x: Any) -> str:
+        """A name in the scope for what has no literal of its own."""
+        return self._bound(self._theirs(x))
 
     def _theirs(self, x: Any) -> Any:
         """What the library has for a dtype, or scalar, of the host's."""

@@ -149,29 +149,29 @@ def _graded_numbers(form: Any) -> list[int]:
 def _axes(what: str, axes: Any, form: Any, count: int) -> list[int | None]:
     """The axis of each array of a structure."""
     found: list[int | None] = [None] * count
-
-    def walk(axes: Any, form: Any) -> None:
-        if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
-            rebuilt(form, lambda leaf: found.__setitem__(leaf.number, axes))
-        elif isinstance(form, dict) and isinstance(axes, dict) and form.keys() == axes.keys():
-            for key in form:
-                walk(axes[key], form[key])
-        elif (
-            isinstance(form, (tuple, list))
-            and isinstance(axes, (tuple, list))
-            and len(form) == len(axes)
-            and not isinstance(form, Leaf)
-        ):
-            for one, part in zip(axes, form, strict=True):
-                walk(one, part)
-        else:
-            raise TypeError(
-                f"vmap: expected {what} to be an integer, None, or of the structure "
-                f"{described(form)}, got {axes!r}."
-            )
-
-    walk(axes, form)
+    _put_axes(found, what, axes, form)
     return found
+
+
+def _put_axes(found: list[int | None], what: str, axes: Any, form: Any) -> None:
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        rebuilt(form, lambda leaf: found.__setitem__(leaf.number, axes))
+    elif isinstance(form, dict) and isinstance(axes, dict) and form.keys() == axes.keys():
+        for key in form:
+            _put_axes(found, what, axes[key], form[key])
+    elif (
+        isinstance(form, (tuple, list))
+        and isinstance(axes, (tuple, list))
+        and len(form) == len(axes)
+        and not isinstance(form, Leaf)
+    ):
+        for one, part in zip(axes, form, strict=True):
+            _put_axes(found, what, one, part)
+    else:
+        raise TypeError(
+            f"vmap: expected {what} to be an integer, None, or of the structure "
+            f"{described(form)}, got {axes!r}."
+        )
 
 
 def _size(given: list[Any], axes: list[int | None]) -> int:

@@ -42,15 +42,11 @@ def with_early_masks(program: Program, fuser: Fuser) -> tuple[Program, set[Value
             behind.setdefault(makers[x], []).append(equation)
     early = {equation for each in behind.values() for equation in each}
     equations = list[Equation]()
-
-    def put(equation: Equation) -> None:
-        equations.append(equation)
-        for each in behind.get(equation, ()):
-            put(each)
-
     for equation in program.equations:
-        if equation not in early:
-            put(equation)
+        pending = [] if equation in early else [equation]
+        while pending:
+            equations.append(pending.pop())
+            pending += reversed(behind.get(equations[-1], []))
     return program.changed(equations=tuple(equations)), {e.outputs[0] for e in early}
 
 

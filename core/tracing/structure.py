@@ -124,27 +124,30 @@ def builder(form: Any) -> Callable[[Any], Any]:
     {'x': 6, 'rest': (5, 3)}
     """
     scope: dict[str, Any] = {"wrap": wrap, "filled": filled}
+    return eval(f"lambda arrays: {_text(form, scope)}", scope)  # type: ignore[no-any-return]
 
-    def bound(x: Any) -> str:
-        name = f"k{len(scope)}"
-        scope[name] = x
-        return name
 
-    def text(part: Any) -> str:
-        if isinstance(part, Leaf):
-            array = f"arrays[{part.number}]"
-            return array if part.kind == "array" else f"wrap({array})"
-        if type(part) is dict:
-            return "{" + ", ".join([f"{bound(k)}: {text(v)}" for k, v in part.items()]) + "}"
-        if isinstance(part, (list, dict)):
-            values = f"[{', '.join(map(text, _values(part)))}]"
-            return values if type(part) is list else f"filled({bound(part)}, {values})"
-        if isinstance(part, tuple):
-            inside = "".join([text(each) + ", " for each in part])
-            return f"{bound(type(part))}({inside})" if hasattr(part, "_fields") else f"({inside})"
-        return bound(part)
+def _text(part: Any, scope: dict[str, Any]) -> str:
+    if isinstance(part, Leaf):
+        array = f"arrays[{part.number}]"
+        return array if part.kind == "array" else f"wrap({array})"
+    if type(part) is dict:
+        items = [f"{_bound(k, scope)}: {_text(v, scope)}" for k, v in part.items()]
+        return "{" + ", ".join(items) + "}"
+    if isinstance(part, (list, dict)):
+        values = f"[{', '.join([_text(each, scope) for each in _values(part)])}]"
+        return values if type(part) is list else f"filled({_bound(part, scope)}, {values})"
+    if isinstance(part, tuple):
+        inside = "".join([_text(each, scope) + ", " for each in part])
+        named = hasattr(part, "_fields")
+        return f"{_bound(type(part), scope)}({inside})" if named else f"({inside})"
+    return _bound(part, scope)
 
-    return eval(f"lambda arrays: {text(form)}", scope)  # type: ignore[no-any-return]
+
+def _bound(x: Any, scope: dict[str, Any]) -> str:
+    name = f"k{len(scope)}"
+    scope[name] = x
+    return name
 
 
 def described(form: Any) -> str:

@@ -99,7 +99,7 @@ class Tape:
         self._known: dict[int, tuple[Any, Value]] = {}
         self._forwards: dict[Any, Origin] = {}
         self._began: dict[Any, int] = {}
-        self._hooks = _Operations(self), _Links(self)
+        self._hooks: tuple[Any, ...] = (_Operations(self), _Links(self))
         self._tokens: list[Token[Tape | None]] = []
 
     def __enter__(self) -> Tape:
@@ -115,6 +115,9 @@ class Tape:
         self._forwards.clear()
         self._began.clear()
         self.operations.clear()
+        # These lead back here, and would keep links and arrays until Python looks for cycles.
+        self._known.clear()
+        self.places, self._hooks = None, ()
         if self.around is not None:
             self.around.go_on()
 

@@ -42,7 +42,7 @@ class Writer:
         self, name: Callable[[Value], str], rare: Callable[[Any], str] | None = None
     ) -> None:
         self.name = name
-        self.rare = rare or _shown
+        self._rare = rare or _shown
 
     def expression(self, equation: Equation) -> str:
         """The right-hand side."""
@@ -56,6 +56,10 @@ class Writer:
                 f"{self._operand(args[0])}.{call.name}({self.arguments(args[1:], equation.kwargs)})"
             )
         return f"{self.function(call)}({self.arguments(args, equation.kwargs)})"
+
+    def rare(self, x: Any) -> str:
+        """The text of what has no literal of its own."""
+        return self._rare(x)
 
     def function(self, call: Call) -> str:
         """The name of what is called."""

@@ -526,6 +526,21 @@ def test_too_many_signatures_are_left_to_eager():
         warnings.simplefilter("error")
         step(np.zeros(20, "f"))
     assert "not replayed: has been recorded for 8" in step.report()
+    assert len(step._found) == 8  # of other shapes nothing is kept
+
+
+def test_what_is_refused_for_many_shapes_is_tried_no_more(monkeypatch):
+    def step(x):
+        return x + 1 if float(F.sum(x).array) < 1 else x
+
+    step, tried = core.capture(step), []
+    made = step._made
+    monkeypatch.setattr(step, "_made", lambda *args: tried.append(args) or made(*args))
+    with pytest.warns(UserWarning, match="not replayed"):
+        for n in range(1, 30):
+            assert step(core.Variable(np.zeros(n, "f"))).shape == (n,)
+    assert len(tried) == 8
+    assert len(step.reasons) == 1
 
 
 @pytest.mark.parametrize("of", [float, np.float16, np.float32, np.float64, np.int64, np.bool_])

@@ -273,3 +273,27 @@ def test_arguments_are_freed_with_their_last_reference():
     finally:
         gc.enable()
     assert captured.replayed == 2
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_models_are_freed_with_the_last_reference_to_what_was_made_of_them(fuse):
+    gc.collect()
+    gc.disable()
+    try:
+        for make in (core.capture, core.trace, core.vmap):
+            model, step = made([F.tanh, F.relu])
+            if make is core.capture:
+                step = core.capture(step, fuse=fuse)
+                for _ in range(3):
+                    step(X, T)
+            elif make is core.trace:
+                step = core.trace(model[0], X)
+                (step.fused() if fuse else step)(X)
+            else:
+                step = core.vmap(lambda x, model=model: F.sum(model[0](x[None])))
+                step(X)
+            known = [weakref.ref(model), weakref.ref(model[0].W)]
+            del model, step
+            assert [each() for each in known] == [None, None], make.__name__
+    finally:
+        gc.enable()
