@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import allocation, blas, placement
+from backends.numpy_backend.methods import FEW
 from backends.numpy_backend.namespace import few, namespace
 from backends.numpy_backend.random import NumpyRandom
 from backends.numpy_backend.scatter import scatter_add
@@ -22,7 +23,6 @@ from core.errors.place import no_dtype
 from core.registry.threads import num_threads
 from core.typing import Sizes
 
-FEW = 256  # elements, with which next to no product would be divided
 _NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.methods import METHODS, OF_FEW
 from backends.numpy_backend.products import matmul
 from backends.numpy_backend.sums import added, greatest, least, mean, multiplied, running, total
 
@@ -42,6 +43,6 @@ def _module(**replaced: Any) -> ModuleType:
 
 _of_both = {"prod": multiplied, **running}
 _extremes = {"max": greatest, "amax": greatest, "min": least, "amin": least}
-namespace = _module(matmul=matmul, mean=mean, sum=total, **_extremes, **_of_both)
-few = _module(sum=added, **_of_both)
+namespace = _module(matmul=matmul, mean=mean, sum=total, **_extremes, **_of_both, **METHODS)
+few = _module(sum=added, **_of_both, **OF_FEW)
 """The same for arrays of a few elements, whose products are NumPy's."""

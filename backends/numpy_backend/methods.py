@@ -1,0 +1,153 @@
+"""NumPy's functions that are Python around an array's method, or its constructor, without it.
+
+What lies between costs 0.5 to 3 us a call, where an operation on a few elements takes one. Anything
+but an array of NumPy's own class, and arguments that are rarely given, go to NumPy's function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend.kernels.compiler import FLOATS
+
+_Array = np.ndarray
+_added: Any = np.add.reduce
+FEW = 256  # elements, with which next to no product would be divided
+
+
+def reshape(a: Any, /, shape: Any, **options: Any) -> Any:
+    """`numpy.reshape`."""
+    if type(a) is _Array and not options:
+        return a.reshape(shape)
+    return np.reshape(a, shape, **options)
+
+
+def permute_dims(a: Any, /, axes: Any = None) -> Any:
+    """`numpy.permute_dims`."""
+    return a.transpose(axes) if type(a) is _Array else np.transpose(a, axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """`numpy.matrix_transpose`."""
+    if type(x) is _Array and x.ndim >= 2:
+        return x.swapaxes(-1, -2)
+    return np.matrix_transpose(x)
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """`numpy.expand_dims`."""
+    if type(a) is _Array and type(axis) is int:
+        shape, place = a.shape, axis if axis >= 0 else axis + a.ndim + 1
+        if 0 <= place <= a.ndim:
+            return a.reshape((*shape[:place], 1, *shape[place:]))
+    return np.expand_dims(a, axis)
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """`numpy.squeeze`."""
+    return a.squeeze(axis) if type(a) is _Array else np.squeeze(a, axis)
+
+
+def take(a: Any, indices: Any, axis: Any = None, **options: Any) -> Any:
+    """`numpy.take`."""
+    if type(a) is _Array and not options:
+        return a.take(indices, axis)
+    return np.take(a, indices, axis, **options)
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """`numpy.repeat`."""
+    return a.repeat(repeats, axis) if type(a) is _Array else np.repeat(a, repeats, axis)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
+    """`numpy.stack`."""
+    if options or type(axis) is not int or not arrays:
+        return np.stack(arrays, axis, **options)
+    first = np.shape(arrays[0])
+    if not all([type(a) is _Array and a.shape == first for a in arrays]):
+        return np.stack(arrays, axis)
+    return np.concatenate([expand_dims(a, axis) for a in arrays], axis)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "reshape": reshape,
+    "permute_dims": permute_dims,
+    "matrix_transpose": matrix_transpose,
+    "expand_dims": expand_dims,
+    "squeeze": squeeze,
+    "take": take,
+    "repeat": repeat,
+    "stack": stack,
+}
+"""For arrays of any size."""
+
+
+def zeros_like(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """`numpy.zeros_like`."""
+    if type(a) is _Array and not options:
+        return np.zeros(a.shape, a.dtype if dtype is None else dtype)
+    return np.zeros_like(a, dtype, **options)
+
+
+def ones_like(a: Any, dtype: Any = None, **options: Any) -> Any:
+    """`numpy.ones_like`."""
+    if type(a) is _Array and dtype is None and not options:
+        y = np.empty(a.shape, a.dtype)
+        y.fill(1)
+        return y
+    return np.ones_like(a, dtype, **options)
+
+
+def broadcast_to(a: Any, shape: Any, **options: Any) -> Any:
+    """`numpy.broadcast_to`; a copy, which is made sooner than the view."""
+    if type(a) is _Array and type(shape) is tuple and not options and prod(shape) < FEW:
+        y = np.empty(shape, a.dtype)
+        y[...] = a
+        return y
+    return np.broadcast_to(a, shape, **options)
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """`numpy.mean`: floats whose sums are of their own dtype are divided in it."""
+    if type(a) is _Array and dtype is None and a.dtype in FLOATS and a.size:
+        if axis is None:
+            count = a.size
+        elif type(axis) is int and -a.ndim <= axis < a.ndim:
+            count = a.shape[axis]
+        else:
+            return np.mean(a, axis, keepdims=keepdims)
+        y = _added(a, axis, keepdims=keepdims)
+        if type(y) is not _Array:
+            return y / count
+        y /= count
+        return y
+    return np.mean(a, axis, dtype, keepdims=keepdims)
+
+
+def _reduced(ufunc: np.ufunc) -> Callable[..., Any]:
+    reduce = ufunc.reduce
+
+    def reduced(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return reduce(a, axis, None, out, keepdims=keepdims)
+
+    return reduced
+
+
+_MAX, _MIN = _reduced(np.maximum), _reduced(np.minimum)
+OF_FEW: dict[str, Callable[..., Any]] = {
+    **METHODS,
+    "zeros_like": zeros_like,
+    "ones_like": ones_like,
+    "broadcast_to": broadcast_to,
+    "mean": mean,
+    "max": _MAX,
+    "amax": _MAX,
+    "min": _MIN,
+    "amin": _MIN,
+}
+"""For arrays of a few elements, of which neither order nor memory counts."""
