@@ -27,8 +27,8 @@ class Followed(NamedTuple):
 
 def followed(traces: Sequence[Trace], sizes: Sizes) -> Followed:
     """Give the numbers of the first program that follow the sizes their formulas."""
-    merge = _Merge([program for program, _ in traces], sizes)
     programs = [program for program, _ in traces]
+    merge = _Merge(programs, sizes)
     for values in zip(*[p.inputs for p in programs], strict=True):
         merge.value(values)
     for places in zip(*[p.places for p in programs], strict=True):
@@ -159,36 +159,37 @@ class _Merge:
                 self._sizes.places[terms[0][0][0]].append((one, axis))
 
     def tree(self, parts: Sequence[Any]) -> Any:
+        """What is in the traces as one, in which numbers follow the sizes."""
         one = parts[0]
-        if isinstance(one, Value):
-            return self._same_value(parts)
         if any([type(part) is not type(one) for part in parts]):
             raise self._refusal(parts)
-        if isinstance(one, (tuple, list)):
-            if any([len(part) != len(one) for part in parts]):
-                raise self._refusal(parts)
-            made = [self.tree(each) for each in zip(*parts, strict=True)]
-            if isinstance(one, list):
-                return made
-            return type(one)(*made) if hasattr(one, "_fields") else tuple(made)
-        if isinstance(one, dict):
-            return {key: self.tree([part[key] for part in parts]) for key in one}
-        if isinstance(one, slice):
-            ends = [(part.start, part.stop, part.step) for part in parts]
-            return slice(*self.tree(ends))
-        if isinstance(one, int) and not isinstance(one, bool):
-            found = self._sizes.found(tuple(parts))
-        elif isinstance(one, float):
-            known = all([part == one or part != part for part in parts])
-            found = one if known else self._sizes.share(parts)
-        else:
-            found = parts
-            if all([part is one or part == one for part in parts]):
+        match one:
+            case Value():
+                return self._same_value(parts)
+            case tuple() | list():
+                return self._sequence(parts)
+            case dict():
+                return {key: self.tree([part[key] for part in parts]) for key in one}
+            case slice():
+                return slice(*self.tree([(part.start, part.stop, part.step) for part in parts]))
+            case int() if not isinstance(one, bool):
+                found = self._sizes.found(tuple(parts))
+            case _ if all([part is one or part == one or part != part for part in parts]):
                 return one
-            raise self._refusal(parts)
+            case float():
+                found = self._sizes.share(parts)
+            case _:
+                found = None
         if found is None:
             raise self._refusal(parts)
         return found
+
+    def _sequence(self, parts: Sequence[Any]) -> Any:
+        one = parts[0]
+        if any([len(part) != len(one) for part in parts]):
+            raise self._refusal(parts)
+        made = [self.tree(each) for each in zip(*parts, strict=True)]
+        return getattr(one, "_make", tuple)(made) if isinstance(one, tuple) else made
 
     def _same_value(self, values: Sequence[Value]) -> Value:
         known = self._alike.get(values[0])

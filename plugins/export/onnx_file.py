@@ -17,7 +17,7 @@ from plugins.export.external import External
 from plugins.export.following import Followed, followed, hides
 from plugins.export.graph import Graph
 from plugins.export.open_axes import Axes, open_axes, resized, samples
-from plugins.export.recurrent import whole_sequences
+from plugins.export.recurrent import name_of, whole_sequences
 from plugins.export.sizes import CURE, Sizes
 from plugins.export.words import WORDS
 from plugins.extras import need
@@ -77,20 +77,7 @@ def onnx(
     >>> file.tell() > 100
     True
     """
-    if opset not in IR_VERSIONS:
-        known = f"{min(IR_VERSIONS)} to {max(IR_VERSIONS)}"
-        raise ExportError(f"onnx: expected an opset from {known}, got {opset!r}.")
-    need("onnx", "onnx", "core.export.onnx")
-    if external_data and not isinstance(file, str | os.PathLike):
-        raise ExportError(
-            "onnx: expected a path, beside which external_data lies, got an open file."
-        )
-    for path, parameter in model.namedparams() if isinstance(model, Link) else ():
-        if not parameter.is_initialized:
-            raise ExportError(
-                f"onnx: expected parameters with values, got {path} without. Call the model once "
-                "before."
-            )
+    _refuse(model, file, opset, external_data)
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     arrays = tuple([as_variable(x).array for x in given])
     names = input_names or [f"x{i}" for i in range(len(arrays))]
@@ -106,6 +93,24 @@ def onnx(
         return
     with replacing(file) as temporary:
         temporary.write_bytes(data)
+
+
+def _refuse(model: Any, file: Any, opset: int, external_data: bool) -> None:
+    """Raise where nothing could be written, whatever the model does."""
+    if opset not in IR_VERSIONS:
+        known = f"{min(IR_VERSIONS)} to {max(IR_VERSIONS)}"
+        raise ExportError(f"onnx: expected an opset from {known}, got {opset!r}.")
+    need("onnx", "onnx", "core.export.onnx")
+    if external_data and not isinstance(file, str | os.PathLike):
+        raise ExportError(
+            "onnx: expected a path, beside which external_data lies, got an open file."
+        )
+    for path, parameter in model.namedparams() if isinstance(model, Link) else ():
+        if not parameter.is_initialized:
+            raise ExportError(
+                f"onnx: expected parameters with values, got {path} without. Call the model once "
+                "before."
+            )
 
 
 class _Traced(NamedTuple):
@@ -158,14 +163,9 @@ def _outer(program: Program, applied: list[Applied]) -> Iterator[Applied]:
     named = set(registry.catalogue("exporters").names())
     end = 0
     for call in sorted(applied, key=lambda a: (a.first, -a.end)):
-        if end <= call.first < call.end and _name(call) in named:
+        if end <= call.first < call.end and name_of(call) in named:
             yield call
             end = call.end
-
-
-def _name(call: Applied) -> str:
-    cls = type(call.function)
-    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 class _Writing:
@@ -189,20 +189,7 @@ class _Writing:
         places = {place.value: place for place in program.places}
         self.names = input_names
         self.results = output_names or _result_names(program)
-        for what, names, values in (
-            ("input_names", self.names, program.inputs),
-            ("output_names", self.results, program.outputs),
-        ):
-            if len(names) != len(values) or len({*names}) != len(names):
-                raise ExportError(
-                    f"onnx: expected {len(values)} {what}, each another, got {list(names)}."
-                )
-        strange = [n for n in self.results if not n or n in self.names]
-        if strange or not all(self.names):
-            raise ExportError(
-                "onnx: expected names that are not empty, and others for results than for inputs, "
-                f"got {[*self.names]} and {[*self.results]}."
-            )
+        self._refuse_names()
         for i, axis, name in axes:
             sizes.places[name].append((self.names[i], axis))
         self.graph = Graph(opset, sizes, external)
@@ -216,6 +203,22 @@ class _Writing:
         self.needed = self._needed()
         self._refuse_state()
         self.whole = self._whole(applied)
+
+    def _refuse_names(self) -> None:
+        """Raise where inputs and results do not have a name each, of their own."""
+        for what, names, values in (
+            ("input_names", self.names, self.program.inputs),
+            ("output_names", self.results, self.program.outputs),
+        ):
+            if len(names) != len(values) or len({*names}) != len(names):
+                raise ExportError(
+                    f"onnx: expected {len(values)} {what}, each another, got {list(names)}."
+                )
+        if not all(self.names) or not all(self.results) or {*self.results} & {*self.names}:
+            raise ExportError(
+                "onnx: expected names that are not empty, and others for results than for inputs, "
+                f"got {[*self.names]} and {[*self.results]}."
+            )
 
     def _needed(self) -> list[bool]:
         needed, found = {*self.program.outputs}, []
@@ -253,7 +256,7 @@ class _Writing:
         end = 0
         calls = [*applied, *whole_sequences(applied)]
         for call in sorted(calls, key=lambda a: (a.first, -a.end)):
-            name = _name(call)
+            name = name_of(call)
             if call.first < end or call.first == call.end or name not in named:
                 continue
             equations = self.program.equations[call.first : call.end]

@@ -24,7 +24,7 @@ class GRUSteps(NamedTuple):
 def whole_sequences(applied: list[Applied]) -> Iterator[Applied]:
     """Steps with the same weights, between which nothing else is computed, as one call each."""
     steps: list[tuple[Applied, Applied]] = []
-    calls = [call for call in applied if _name(call) in (PRODUCT, STEP)]
+    calls = [call for call in applied if name_of(call) in (PRODUCT, STEP)]
     for product, step in pairwise(sorted(calls, key=lambda call: call.first)):
         if not _is_step(product, step):
             continue
@@ -36,7 +36,8 @@ def whole_sequences(applied: list[Applied]) -> Iterator[Applied]:
         yield _joined(steps)
 
 
-def _name(call: Applied) -> str:
+def name_of(call: Applied) -> str:
+    """Which operation it is, as exporters are registered."""
     cls = type(call.function)
     return f"{cls.__module__}:{cls.__qualname__}"
 
@@ -44,7 +45,7 @@ def _name(call: Applied) -> str:
 def _is_step(product: Applied, step: Applied) -> bool:
     """Whether a step is given the product of its own state, of weights that have a bias."""
     return (
-        (_name(product), _name(step)) == (PRODUCT, STEP)
+        (name_of(product), name_of(step)) == (PRODUCT, STEP)
         and len(product.inputs) == 3
         and product.end == step.first
         and step.inputs[0] == product.inputs[0]

@@ -72,6 +72,11 @@ class Node(NamedTuple):
         """A setting."""
         return self.settings.get(name, default)
 
+    @property
+    def graphs(self) -> list[Graph]:
+        """Settings that are graphs, as the body of a loop."""
+        return [setting for setting in self.settings.values() if isinstance(setting, Graph)]
+
 
 def read(file: str | os.PathLike[str] | Any) -> tuple[Graph, str]:
     """The graph of a file, and what to call the file in errors.
@@ -108,28 +113,28 @@ def _check_names(graph: Graph, label: str, around: tuple[set[str], ...]) -> None
     known = {*graph.inputs, *graph.arrays, ""}
     scopes = (*around, known)
 
-    def made(names: tuple[str, ...]) -> None:
-        for name in names:
+    def refuse_unknown(names: tuple[str, ...], what: str) -> None:
+        unknown = [name for name in names if not any([name in scope for scope in scopes])]
+        if unknown:
+            raise CheckpointDamaged(f"{label}: {what} {unknown[0]!r}, and nothing before makes it.")
+
+    if not _are_texts(known):
+        raise CheckpointDamaged(f"{label}: names of inputs or arrays are no text.")
+    for node in graph.nodes:
+        if not _are_texts([node.op, *node.settings]):
+            raise CheckpointDamaged(f"{label}: the name of an operator is no text: {node.op!r}.")
+        refuse_unknown(node.inputs, f"{node.op} takes")
+        for inner in node.graphs:
+            _check_names(inner, label, scopes)
+        for name in node.outputs:
             if not isinstance(name, str) or (name and name in known):
                 raise CheckpointDamaged(f"{label}: the name {name!r} is no text, or given twice.")
             known.add(name)
+    refuse_unknown(graph.outputs, "the model gives")
 
-    def read(names: tuple[str, ...], what: str) -> None:
-        for name in names:
-            if not any([name in scope for scope in scopes]):
-                raise CheckpointDamaged(f"{label}: {what} {name!r}, and nothing before makes it.")
 
-    if not all([isinstance(name, str) for name in known]):
-        raise CheckpointDamaged(f"{label}: names of inputs or arrays are no text.")
-    for node in graph.nodes:
-        if not all([isinstance(name, str) for name in (node.op, *node.settings)]):
-            raise CheckpointDamaged(f"{label}: the name of an operator is no text: {node.op!r}.")
-        read(node.inputs, f"{node.op} takes")
-        for setting in node.settings.values():
-            if isinstance(setting, Graph):
-                _check_names(setting, label, scopes)
-        made(node.outputs)
-    read(graph.outputs, "the model gives")
+def _are_texts(names: Iterable[Any]) -> bool:
+    return all([isinstance(name, str) for name in names])
 
 
 def _text(x: Any) -> str:

@@ -162,9 +162,8 @@ def _passing(node: Node) -> Node:
 def _nodes(graph: Graph) -> Any:
     for node in graph.nodes:
         yield node
-        for setting in node.settings.values():
-            if isinstance(setting, Graph):
-                yield from _nodes(setting)
+        for inner in node.graphs:
+            yield from _nodes(inner)
 
 
 def _refuse_unknown(graph: Graph, label: str) -> None:

@@ -94,9 +94,8 @@ def _needed(graph: Graph, values: dict[str, Any]) -> list[Node]:
         if not wanted.isdisjoint(node.outputs):
             kept.append(node)
             wanted.update(node.inputs)
-            for setting in node.settings.values():
-                if isinstance(setting, Graph):
-                    wanted.update(_outer(setting))
+            for inner in node.graphs:
+                wanted |= _outer(inner)
     return kept[::-1]
 
 
@@ -105,7 +104,6 @@ def _outer(graph: Graph) -> set[str]:
     found: set[str] = {*graph.outputs}
     for node in graph.nodes:
         found.update(node.inputs)
-        for setting in node.settings.values():
-            if isinstance(setting, Graph):
-                found |= _outer(setting)
+        for inner in node.graphs:
+            found |= _outer(inner)
     return found

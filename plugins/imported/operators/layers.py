@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,27 +17,37 @@ from plugins.imported.operators.common import (
     like,
     plain,
     sized,
-    xp_of,
 )
+
+
+def _steps(node: Any, n: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Strides and dilations of each axis."""
+    return tuple(node.get("strides") or (1,) * n), tuple(node.get("dilations") or (1,) * n)
+
+
+def _halves(pads: Any, n: int) -> tuple[list[int], list[int]]:
+    """What is added before each axis, and after."""
+    found = list(pads or (0,) * (2 * n))
+    return found[:n], found[n:]
 
 
 def _pads(
     node: Any, spatial: Any, ksize: Any, stride: Any, dilate: Any
 ) -> tuple[list[int], list[int]]:
     """What is added before and after each axis."""
-    n = len(spatial)
     auto = node.get("auto_pad", "NOTSET")
-    if auto in ("SAME_UPPER", "SAME_LOWER"):
-        before, after = [], []
-        for size, k, s, d in zip(spatial, ksize, stride, dilate, strict=True):
-            total = max(0, (-(-size // s) - 1) * s + (k - 1) * d + 1 - size)
-            less = total // 2
-            before.append(less if auto == "SAME_UPPER" else total - less)
-            after.append(total - before[-1])
-        return before, after
-    pads = node.get("pads") if auto == "NOTSET" else None
-    pads = [0] * (2 * n) if pads is None else list(pads)
-    return pads[:n], pads[n:]
+    if auto not in _SAME:
+        return _halves(node.get("pads") if auto == "NOTSET" else None, len(spatial))
+    total = [
+        max(0, (-(-size // s) - 1) * s + (k - 1) * d + 1 - size)
+        for size, k, s, d in zip(spatial, ksize, stride, dilate, strict=True)
+    ]
+    before = [t // 2 if auto == "SAME_UPPER" else t - t // 2 for t in total]
+    return before, [t - p for t, p in zip(total, before, strict=True)]
+
+
+_SAME = ("SAME_UPPER", "SAME_LOWER")
+"""Padding by which there are as many windows as strides, an odd place behind or before."""
 
 
 def _windowed(x: Any, ksize: Any, before: Any, after: Any) -> None:
@@ -47,157 +58,148 @@ def _windowed(x: Any, ksize: Any, before: Any, after: Any) -> None:
         raise Refused(f"expected windows within the padded input {whole}, got {list(ksize)}")
 
 
-def _widened(x: Any, before: Any, after: Any, value: float) -> Any:
-    """The input with what is added behind more than before put there; and the padding on both."""
-    if list(before) == list(after):
-        return x, tuple(before)
-    widths = [(0, 0), (0, 0), *zip(before, after, strict=True)]
-    return F.pad(x, widths, "constant", constant_values=value), (0,) * len(before)
+def _padded(x: Any, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Any:
+    """The input with so much before and after each axis but the first two."""
+    if not any(map(any, widths)):
+        return x
+    return F.pad(x, [(0, 0), (0, 0), *widths], "constant", constant_values=value)
 
 
 @plain
 def _conv(node: Any, x: Any, W: Any, b: Any = None) -> Any:
-    n = x.ndim - 2
-    stride = tuple(node.get("strides") or (1,) * n)
-    dilate = tuple(node.get("dilations") or (1,) * n)
+    stride, dilate = _steps(node, x.ndim - 2)
     before, after = _pads(node, x.shape[2:], W.shape[2:], stride, dilate)
     _windowed(x, W.shape[2:], before, after)
-    x, pad = _widened(x, before, after, 0.0)
-    more = {"dilate": dilate, "groups": node.get("group", 1)}
-    return F.convolution_nd(x, W, b, stride, pad, **more)
+    pad = tuple(before)
+    if before != after:
+        x, pad = _padded(x, [*zip(before, after, strict=True)]), (0,) * len(pad)
+    return F.convolution_nd(x, W, b, stride, pad, dilate=dilate, groups=node.get("group", 1))
 
 
 @plain
 def _conv_transpose(node: Any, x: Any, W: Any, b: Any = None) -> Any:
     n = x.ndim - 2
-    stride = tuple(node.get("strides") or (1,) * n)
-    dilate = tuple(node.get("dilations") or (1,) * n)
+    stride, dilate = _steps(node, n)
     more = list(node.get("output_padding") or (0,) * n)
     reach = [
         s * (size - 1) + o + (k - 1) * d + 1
         for size, s, k, d, o in zip(x.shape[2:], stride, W.shape[2:], dilate, more, strict=True)
     ]
     sized((*x.shape[:1], W.shape[1], *reach))
-    asked = node.get("output_shape")
-    auto = node.get("auto_pad", "NOTSET")
-    if asked is None and auto in ("SAME_UPPER", "SAME_LOWER"):
-        asked = [size * s for size, s in zip(x.shape[2:], stride, strict=True)]
-    if asked is not None:
-        total = [r - a for r, a in zip(reach, asked[-n:], strict=True)]
-        least = [max(t, 0) for t in total]
-        before = [t // 2 if auto == "SAME_UPPER" else t - t // 2 for t in least]
-        after = [t - p for t, p in zip(total, before, strict=True)]
-    else:
-        pads = list(node.get("pads") or (0,) * (2 * n))
-        before, after = pads[:n], pads[n:]
-    full = F.deconvolution_nd(x, W, b, stride, 0, dilate=dilate, groups=node.get("group", 1))
-    sized((*full.shape[:2], *[r - p - q for r, p, q in zip(reach, before, after, strict=True)]))
-    widths = [(0, 0), (0, 0)]
-    index: list[Any] = [slice(None), slice(None)]
-    for r, p, q, size in zip(reach, before, after, full.shape[2:], strict=True):
-        widths.append((max(-p, 0), max(r - size, 0) + max(-q, 0)))
-        index.append(slice(max(p, 0), r + max(-p, 0) - max(q, 0) + max(-q, 0)))
-    if any([w != (0, 0) for w in widths]):
-        padded = F.pad(full, widths, "constant", constant_values=0.0)
-        if b is not None:  # where nothing was spread the bias stands alone
-            filled = F.reshape(b, (1, -1, *(1,) * n))
-            inside = np.zeros(padded.shape, bool)
-            inside[
-                tuple([slice(a, s + a) for (a, _), s in zip(widths, full.shape, strict=True)])
-            ] = 1
-            padded = xp_of(x).where(like(x, inside), padded, filled)
-        full = padded
-    return full[tuple(index)]
+    cut = [*zip(reach, *_cut(node, x.shape[2:], stride, reach), strict=True)]
+    group = node.get("group", 1)
+    sized((len(x), W.shape[1] * group, *[r - p - q for r, p, q in cut]))
+    beyond = [(max(-p, 0), max(o - q, 0)) for o, (_, p, q) in zip(more, cut, strict=True)]
+    alone = b is not None and any(map(any, beyond))
+    y = F.deconvolution_nd(x, W, None if alone else b, stride, 0, dilate=dilate, groups=group)
+    y = _padded(y, beyond)
+    if alone:  # where nothing was spread the bias stands by itself
+        y = y + F.reshape(b, (1, -1, *(1,) * n))
+    return y[(..., *[slice(max(p, 0), r - q + max(-p, 0)) for r, p, q in cut])]
 
 
-def _window(node: Any, x: Any) -> Any:
-    n = x.ndim - 2
-    ksize = tuple(node.get("kernel_shape"))
-    stride = tuple(node.get("strides") or (1,) * n)
-    dilate = tuple(node.get("dilations") or (1,) * n)
-    before, after = _pads(node, x.shape[2:], ksize, stride, dilate)
-    _windowed(x, ksize, before, after)
-    given = list(after)
-    if node.get("ceil_mode", 0):
-        for i, (size, k, s, d) in enumerate(zip(x.shape[2:], ksize, stride, dilate, strict=True)):
-            reach = (k - 1) * d + 1
-            count = math.ceil((size + before[i] + after[i] - reach) / s) + 1
-            if (count - 1) * s >= size + before[i]:
+def _cut(node: Any, spatial: Any, stride: Any, reach: list[int]) -> tuple[list[int], list[int]]:
+    """What is cut off before and after each axis; of what is below 0, so much is added."""
+    asked, auto = node.get("output_shape"), node.get("auto_pad", "NOTSET")
+    if asked is None and auto in _SAME:
+        asked = [size * s for size, s in zip(spatial, stride, strict=True)]
+    if asked is None:
+        return _halves(node.get("pads"), len(reach))
+    total = [r - a for r, a in zip(reach, asked[-len(reach) :], strict=True)]
+    least = [max(t, 0) for t in total]
+    before = [t // 2 if auto == "SAME_UPPER" else t - t // 2 for t in least]
+    return before, [t - p for t, p in zip(total, before, strict=True)]
+
+
+class _Windows(NamedTuple):
+    """Windows over an input; `after` may be more than `given`, so that the last one is whole."""
+
+    ksize: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilate: tuple[int, ...]
+    before: list[int]
+    after: list[int]
+    given: list[int]
+
+    @classmethod
+    def of(cls, node: Any, x: Any) -> _Windows:
+        """Those of a node."""
+        ksize = tuple(node.get("kernel_shape"))
+        stride, dilate = _steps(node, x.ndim - 2)
+        before, given = _pads(node, x.shape[2:], ksize, stride, dilate)
+        _windowed(x, ksize, before, given)
+        after = list(given)
+        for i, size in enumerate(x.shape[2:] if node.get("ceil_mode", 0) else ()):
+            reach = (ksize[i] - 1) * dilate[i] + 1
+            count = math.ceil((size + before[i] + given[i] - reach) / stride[i]) + 1
+            if (count - 1) * stride[i] >= size + before[i]:
                 count -= 1  # a window may not begin in the padding behind
-            after[i] = max(after[i], (count - 1) * s + reach - size - before[i])
-    return ksize, stride, dilate, before, after, given
+            after[i] = max(given[i], (count - 1) * stride[i] + reach - size - before[i])
+        return cls(ksize, stride, dilate, before, after, given)
+
+    def parts(self, x: Any, value: float) -> Any:
+        """The elements of windows by place: a list of (n, c, *out)."""
+        padded = _padded(x, [*zip(self.before, self.after, strict=True)], value)
+        out = _counts(padded.shape[2:], self.ksize, self.stride, self.dilate)
+        sized((*self.ksize, *x.shape[:2], *out))
+        return [padded[each] for each in _places(self.ksize, out, self.stride, self.dilate)]
 
 
-def _windows(
-    x: Any, ksize: Any, stride: Any, dilate: Any, before: Any, after: Any, value: float
-) -> Any:
-    """The elements of windows by place: a list of (n, c, *out)."""
-    widths = [(0, 0), (0, 0), *zip(before, after, strict=True)]
-    padded = F.pad(x, widths, "constant", constant_values=value) if any(before) or any(after) else x
-    out = [
-        (size - (k - 1) * d - 1) // s + 1
-        for size, k, s, d in zip(padded.shape[2:], ksize, stride, dilate, strict=True)
+def _counts(size: Any, ksize: Any, stride: Any, dilate: Any) -> list[int]:
+    """How many windows there are along each axis."""
+    return [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(size, ksize, stride, dilate, strict=True)
     ]
-    sized((*ksize, *x.shape[:2], *out))
-    found = []
+
+
+def _places(ksize: Any, out: Any, stride: Any, dilate: Any) -> Iterator[tuple[Any, ...]]:
+    """For each place of a window, where it lies in the input for all windows."""
     for place in np.ndindex(*ksize):
-        index = [
-            slice(i * d, i * d + (o - 1) * s + 1, s)
-            for i, d, o, s in zip(place, dilate, out, stride, strict=True)
-        ]
-        found.append(padded[(slice(None), slice(None), *index)])
-    return found
+        each = zip(place, dilate, out, stride, strict=True)
+        yield (..., *[slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in each])
 
 
 @plain
 def _max_pool(node: Any, x: Any) -> Any:
-    ksize, stride, dilate, before, after, _ = _window(node, x)
-    a = host(x)
-    low = -np.inf if is_float(x) else np.iinfo(a.dtype).min
+    windows = _Windows.of(node, x)
     if not is_float(x):
-        as_float = like(x, a.astype("d"))
-        parts = _windows(as_float, ksize, stride, dilate, before, after, float(low))
-        y = F.max(F.stack(parts), axis=0)
-        return [like(x, host(y).astype(a.dtype)), None]
-    parts = _windows(x, ksize, stride, dilate, before, after, low)
-    stacked = F.stack(parts)
+        a = host(x)
+        parts = windows.parts(like(x, a.astype("d")), float(np.iinfo(a.dtype).min))
+        return [like(x, host(F.max(F.stack(parts), axis=0)).astype(a.dtype)), None]
+    stacked = F.stack(windows.parts(x, -np.inf))
     y = F.max(stacked, axis=0)
     if len(node.outputs) < 2:
         return y
-    numbers = np.arange(int(np.prod(a.shape[2:])), dtype="d").reshape((1, 1, *a.shape[2:]))
+    size = x.shape[2:]
+    numbers = np.arange(math.prod(size), dtype="d").reshape((1, 1, *size))
     if node.get("storage_order", 0):
-        numbers = np.arange(numbers.size, dtype="d").reshape((1, 1, *a.shape[2:][::-1])).T
-        numbers = numbers.reshape((1, 1, *a.shape[2:]))
-    places = _windows(like(x, numbers), ksize, stride, dilate, before, after, 0.0)
-    chosen = np.argmax(host(stacked), axis=0)
-    found = np.take_along_axis(
-        np.broadcast_to(np.stack([host(p) for p in places]), (len(places), *y.shape)),
-        chosen[None],
-        0,
-    )[0]
-    planes = np.arange(a.shape[0] * a.shape[1]).reshape((*a.shape[:2], *(1,) * (a.ndim - 2)))
+        numbers = np.arange(numbers.size, dtype="d").reshape((1, 1, *size[::-1])).T
+        numbers = numbers.reshape((1, 1, *size))
+    places = np.stack([host(p) for p in windows.parts(like(x, numbers), 0.0)])
+    chosen = np.argmax(host(stacked), axis=0)[None]
+    found = np.take_along_axis(np.broadcast_to(places, stacked.shape), chosen, 0)[0]
+    planes = np.arange(math.prod(x.shape[:2])).reshape((*x.shape[:2], *(1,) * len(size)))
     return [y, like(x, (found + planes * numbers.size).astype("int64"))]
 
 
 @plain
 def _average_pool(node: Any, x: Any) -> Any:
-    ksize, stride, dilate, before, after, given = _window(node, x)
-    total = sum(_windows(x, ksize, stride, dilate, before, after, 0.0))
+    windows = _Windows.of(node, x)
+    total = sum(windows.parts(x, 0.0))
     ones = np.ones((1, 1, *x.shape[2:]), host(x).dtype)
     if node.get("count_include_pad", 0):
-        widths = [(0, 0), (0, 0), *zip(before, given, strict=True)]
-        ones = np.pad(ones, widths, constant_values=1)
-        before, after = [0] * len(before), [a - g for a, g in zip(after, given, strict=True)]
-    counts = sum(_windows(like(x, ones), ksize, stride, dilate, before, after, 0.0))
-    return total / counts
+        before, given = windows.before, windows.given
+        ones = np.pad(ones, [(0, 0), (0, 0), *zip(before, given, strict=True)], constant_values=1)
+        more = [a - g for a, g in zip(windows.after, given, strict=True)]
+        windows = windows._replace(before=[0] * len(before), after=more)
+    return total / sum(windows.parts(like(x, ones), 0.0))
 
 
 @plain
 def _lp_pool(node: Any, x: Any) -> Any:
-    ksize, stride, dilate, before, after, _ = _window(node, x)
     p = float(node.get("p", 2))
-    parts = _windows(F.absolute(x) ** p, ksize, stride, dilate, before, after, 0.0)
-    return sum(parts) ** (1 / p)
+    return sum(_Windows.of(node, x).parts(F.absolute(x) ** p, 0.0)) ** (1 / p)
 
 
 def _global(function: Any) -> Any:
@@ -309,28 +311,16 @@ def _lrn(node: Any, x: Any) -> Any:
 @plain
 def _col2im(node: Any, x: Any, image: Any, block: Any) -> Any:
     size, ksize = ints(image), ints(block)
-    n = len(size)
-    stride = tuple(node.get("strides") or (1,) * n)
-    dilate = tuple(node.get("dilations") or (1,) * n)
-    pads = list(node.get("pads") or (0,) * (2 * n))
-    whole = [s + p + q for s, p, q in zip(size, pads[:n], pads[n:], strict=True)]
-    out = [
-        (w - (k - 1) * d - 1) // s + 1
-        for w, k, s, d in zip(whole, ksize, stride, dilate, strict=True)
-    ]
+    stride, dilate = _steps(node, len(size))
+    before, after = _halves(node.get("pads"), len(size))
+    whole = [s + p + q for s, p, q in zip(size, before, after, strict=True)]
+    out = _counts(whole, ksize, stride, dilate)
     sized((*x.shape[:2], *whole))
-    columns = F.reshape(x, (x.shape[0], -1, int(np.prod(ksize)), *out))
+    columns = F.reshape(x, (x.shape[0], -1, math.prod(ksize), *out))
     found = like(x, np.zeros((x.shape[0], columns.shape[1], *whole), host(x).dtype))
-    for i, place in enumerate(np.ndindex(*ksize)):
-        index = tuple(
-            [
-                slice(p * d, p * d + (o - 1) * s + 1, s)
-                for p, d, o, s in zip(place, dilate, out, stride, strict=True)
-            ]
-        )
-        found = F.scatter_add(found, (slice(None), slice(None), *index), columns[:, :, i])
-    cut = [slice(p, p + s) for p, s in zip(pads[:n], size, strict=True)]
-    return found[(slice(None), slice(None), *cut)]
+    for i, place in enumerate(_places(ksize, out, stride, dilate)):
+        found = F.scatter_add(found, place, columns[:, :, i])
+    return found[(..., *[slice(p, p + s) for p, s in zip(before, size, strict=True)])]
 
 
 OPERATORS: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host, ints, is_float, like, plain, sized
+from plugins.imported.operators.common import host, ints, is_float, like, plain, sized, xp_of
 
 
 def _places(mode: str, out: int, n: int, scale: float, roi: Any) -> Any:
@@ -57,16 +57,12 @@ def _linear(t: Any) -> Any:
 
 def _matrix(node: Any, out: int, n: int, scale: float, roi: Any) -> tuple[Any, Any]:
     """The weights (out, n), and which results lie outside of the input."""
-    mode = node.get("mode", "nearest")
-    where = node.get("coordinate_transformation_mode", "half_pixel")
-    if node.op == "Upsample" or node.opset < 11:
-        where = "asymmetric"
+    mode, old = node.get("mode", "nearest"), _is_old(node)
+    where = "asymmetric" if old else node.get("coordinate_transformation_mode", "half_pixel")
     x = _places(where, out, n, scale, roi)
     outside = (x < 0) | (x > n - 1) if where == "tf_crop_and_resize" else np.zeros(out, bool)
     if mode == "nearest":
-        how = node.get("nearest_mode", "round_prefer_floor")
-        if node.op == "Upsample" or node.opset < 11:
-            how = "floor"
+        how = "floor" if old else node.get("nearest_mode", "round_prefer_floor")
         at = np.clip(_nearest(x, how), 0, n - 1).astype(int)
         return np.eye(n)[at], outside
     shrink = min(scale, 1.0) if node.get("antialias", 0) else 1.0
@@ -83,57 +79,56 @@ def _matrix(node: Any, out: int, n: int, scale: float, roi: Any) -> tuple[Any, A
     return weights / weights.sum(axis=1, keepdims=True), outside
 
 
+def _is_old(node: Any) -> bool:
+    """Whether a node has nothing but scales, and pixels where images begin."""
+    return bool(node.op == "Upsample" or node.opset < 11)
+
+
+def _asked(
+    node: Any, lengths: list[int], scales: Any = None, sizes: Any = None
+) -> tuple[list[int], list[float]]:
+    """Lengths of the axes of the result, and what they are multiplied by."""
+    if scales is not None and scales.size:
+        return _scaled(lengths, host(scales).reshape(-1).tolist())
+    if sizes is None:
+        return _scaled(lengths, node.get("scales"))
+    asked = ints(sizes)
+    ratios = [out / n for out, n in zip(asked, lengths, strict=True)]
+    policy = node.get("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return asked, ratios
+    one = min(ratios) if policy == "not_larger" else max(ratios)
+    return [math.floor(one * n + 0.5) for n in lengths], [one] * len(lengths)
+
+
+def _scaled(lengths: list[int], scales: list[float]) -> tuple[list[int], list[float]]:
+    # in the scales' own float32, in which 3 * (5 / 3) is 5
+    products = [np.float32(n) * np.float32(s) for n, s in zip(lengths, scales, strict=True)]
+    return [math.floor(each) for each in products], [float(s) for s in scales]
+
+
 @plain
 def _resize(node: Any, x: Any, *more: Any) -> Any:
-    if node.op == "Upsample" or node.opset < 11:
-        more = (None, *more)
-    roi, scales, sizes = (*more, None, None, None)[:3]
+    roi, *how = (None, *more) if _is_old(node) else (*more, None)
     axes = [a % x.ndim for a in node.get("axes", range(x.ndim))]
-    given = None if scales is None or not scales.size else host(scales).reshape(-1).tolist()
-    if given is None and sizes is None:
-        given = list(node.get("scales"))
-    asked: list[int] = []
-    ratios: list[float] = []
-    if given is not None:
-        ratios = [float(s) for s in given]
-        # in the scales' own float32, in which 3 * (5 / 3) is 5
-        products = [
-            np.float32(x.shape[a]) * np.float32(s) for a, s in zip(axes, ratios, strict=True)
-        ]
-        asked = [math.floor(each) for each in products]
-    else:
-        asked = ints(sizes)
-        ratios = [n / x.shape[a] for a, n in zip(axes, asked, strict=True)]
-        policy = node.get("keep_aspect_ratio_policy", "stretch")
-        if policy != "stretch":
-            one = min(ratios) if policy == "not_larger" else max(ratios)
-            ratios = [one] * len(axes)
-            asked = [math.floor(one * x.shape[a] + 0.5) for a in axes]
-    whole = list(x.shape)
-    for axis, n in zip(axes, asked, strict=True):
-        whole[axis] = n
-    sized(whole)
-    ends = None if roi is None or not roi.size else host(roi).reshape(2, -1)
-    a = host(x)
+    asked, ratios = _asked(node, [x.shape[a] for a in axes], *how[:2])
+    whole = dict(enumerate(x.shape)) | dict(zip(axes, asked, strict=True))
+    sized([*whole.values()])
+    ends = [None] * len(axes) if roi is None or not roi.size else host(roi).reshape(2, -1).T
+    dtype = host(x).dtype
     outer = np.zeros((), bool)
-    y = x if is_float(x) else like(x, a.astype("d"))
-    for i, (axis, out, ratio) in enumerate(zip(axes, asked, ratios, strict=True)):
-        within = None if ends is None else ends[:, i]
+    y = x if is_float(x) else like(x, host(x).astype("d"))
+    for axis, out, ratio, within in zip(axes, asked, ratios, ends, strict=True):
         if ratio == 1 and out == x.shape[axis] and within is None:
             continue
         weights, outside = _matrix(node, out, x.shape[axis], ratio, within)
         y = F.tensordot(y, like(x, weights.astype(host(y).dtype)), axes=((axis,), (1,)))
         y = F.moveaxis(y, -1, axis)
-        shape = [1] * x.ndim
-        shape[axis] = out
-        outer = outer | outside.reshape(shape)
+        outer = outer | outside.reshape([out if a == axis else 1 for a in range(x.ndim)])
     if outer.any():
-        filled = node.get("extrapolation_value", 0.0)
-        mask = np.broadcast_to(outer, y.shape)
-        y = y.__array_namespace__().where(
-            like(x, mask), like(x, np.asarray(filled, host(y).dtype)), y
-        )
-    return y if is_float(x) else like(x, host(y).astype(a.dtype))
+        filled = np.asarray(node.get("extrapolation_value", 0.0), host(y).dtype)
+        y = xp_of(y).where(like(x, np.broadcast_to(outer, y.shape)), like(x, filled), y)
+    return y if is_float(x) else like(x, host(y).astype(dtype))
 
 
 OPERATORS: dict[str, Any] = {"Resize": _resize, "Upsample": _resize}
