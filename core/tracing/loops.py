@@ -26,13 +26,21 @@ NAMES = {
     "ior": "or_", "amax": "max", "amin": "min",
 }  # fmt: skip
 _COPIES = frozenset(["astype", "copy", "asarray", "broadcast_to"])
-_FILLED = {"zeros_like": 0.0, "ones_like": 1.0}
+_GIVING: dict[str, Callable[[list[Any]], Any]] = {
+    **dict.fromkeys(_COPIES, lambda args: args[0]),
+    "copyto": lambda args: args[1],
+    "zeros_like": lambda args: 0.0,
+    "ones_like": lambda args: 1.0,
+    "full_like": lambda args: args[1] if len(args) > 1 else None,
+}  # what the elements of such an array are
 _RELABELLED = frozenset(["reshape", "expand_dims", "squeeze", "getitem"])
-_COMPARED = frozenset(["lt", "le", "gt", "ge", "eq", "ne", "isnan", "isfinite"])
+_ORDERED = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
+_COMPARED = _ORDERED | {"isnan", "isfinite"}
+_LOGICAL = frozenset(["logical_and", "logical_or", "logical_not"])
 _POWERS = {1: "same", 2: "square", 0.5: "sqrt", -1: "reciprocal"}
-_OF_BOOLEANS = frozenset(["and_", "or_", "xor", "invert", "where", "add", "mul"])
-_OF_WHOLE = frozenset(["add", "sub", "mul", "where", "maximum", "minimum"])
 _OF_BITS = frozenset(["and_", "or_", "xor", "invert"])
+_OF_BOOLEANS = _ORDERED | _OF_BITS | {"where", "add", "mul"}
+_OF_WHOLE = _ORDERED | {"add", "sub", "mul", "where", "maximum", "minimum"}
 
 
 def name_of(equation: Equation) -> str:
@@ -82,47 +90,39 @@ class LoopFuser(Fuser):
 
     def operands(self, equation: Equation) -> tuple[str, list[Any], str] | None:
         """What an elementwise equation computes, of what, in which dtype; None if unknown."""
-        call, args = equation.call, list(equation.args)
+        args = list(equation.args)
         (made,) = equation.outputs
-        name, dtype = name_of(equation), made.dtype.name
-        if call.name in _FILLED:
-            return "same", [_FILLED[call.name]], dtype
-        if call.name == "full_like":
-            return ("same", [args[1]], dtype) if len(args) > 1 and _is_number(args[1]) else None
-        if call.name == "copyto":
-            return _copied(args[1], made)
-        if call.name in _COPIES:
-            return _copied(args[0], made)
+        if equation.call.name in _GIVING:
+            return _copied(_GIVING[equation.call.name](args), made)
         if equation.kwargs or not all([isinstance(a, Value) or _is_number(a) for a in args]):
             return None
+        name = name_of(equation)
         if name in ("pow", "power"):
-            exponent = args[1]
-            if not is_number(exponent) or exponent not in _POWERS or not is_real(made.dtype):
-                return None
-            name, args = _POWERS[exponent], args[:1]
+            name, args = _power(args[1], made), args[:1]
         if name not in self.functions or not any([isinstance(a, Value) for a in args]):
             return None
-        rest = args[1:] if name == "where" else args
-        taken = made.dtype if name == "where" else _result_type(rest)
+        taken = self._taken(equation, name, args)
+        return None if taken is None else (name, args, taken.name)
+
+    def _taken(self, equation: Equation, name: str, args: list[Any]) -> Any:
+        """The dtype in which a loop computes a function as NumPy does; None where there is none."""
+        (made,) = equation.outputs
+        taken = made.dtype if name == "where" else _result_type(args)
         if taken.name not in self.dtypes:
             return None
-        real, kind = is_real(taken), taken.kind
-        whole = not real and kind in "iu"
-        if name in _COMPARED:
-            known = name not in ("isnan", "isfinite") or real
-            return (name, args, taken.name) if known else None
-        if taken != made.dtype:
-            if call.name not in ("logical_and", "logical_or", "logical_not") or dtype != "bool":
+        if taken != made.dtype and name not in _COMPARED:
+            if equation.call.name not in _LOGICAL or made.dtype.name != "bool":
                 return None
             taken = made.dtype
-            real, kind, whole = False, "b", False
-        if whole and any([not float(a).is_integer() for a in rest if _is_number(a)]):
-            return None
-        if kind == "b" and name not in _OF_BOOLEANS or whole and name not in _OF_WHOLE:
-            return None
-        if real and name in _OF_BITS:
-            return None
-        return name, args, taken.name
+        if is_real(taken):
+            return None if name in _OF_BITS else taken
+        return taken if name in (_OF_BOOLEANS if taken.kind == "b" else _OF_WHOLE) else None
+
+
+def _power(exponent: Any, made: Value) -> str:
+    """The function that a power is by another name; nothing where there is none."""
+    known = is_number(exponent) and is_real(made.dtype)
+    return _POWERS.get(exponent, "") if known else ""
 
 
 def _result_type(args: list[Any]) -> Any:
