@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from math import prod
@@ -16,7 +17,7 @@ from backends.numpy_backend.namespace import few, namespace
 from backends.numpy_backend.random import NumpyRandom
 from backends.numpy_backend.scatter import scatter_add
 from backends.numpy_backend.typing import Array
-from backends.numpy_backend.windows import windows
+from backends.numpy_backend.windows import fold, windows
 from core.arrays.backend import Backend, Device
 from core.errors import BackendError
 from core.errors.place import no_dtype
@@ -180,6 +181,17 @@ class NumpyBackend(Backend):
     ) -> Array:
         """All windows of `x` (n, c, *spatial): a read-only view (n, c, *ksize, *out)."""
         return windows(x, ksize, stride, pad, dilate, cover_all, pad_value)
+
+    def fold(
+        self,
+        windows: Array,
+        size: Sequence[int],
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
+    ) -> Array:
+        """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
+        return fold(windows, size, stride, pad, dilate)
 
     def outside(self, numbers: Any, size: int) -> bool:
         """Negative numbers, read as unsigned ones, are greater than any size."""

@@ -6,7 +6,7 @@ no strides, no `out=`. Item assignment by slices is all that is assumed of array
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product, repeat
 from operator import index
 from typing import Any
@@ -23,7 +23,7 @@ def per_axis(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     """
     try:
         given: Any = value
-        if not isinstance(value, Iterable) or getattr(value, "shape", None) == ():
+        if not hasattr(value, "__iter__") or getattr(value, "shape", None) == ():
             given = (value,) * ndim
         sizes = tuple([index(size) for size in given])
     except TypeError:
@@ -44,7 +44,7 @@ def window_count(
     >>> window_count(10, 3, 2, 1), window_count(10, 3, 2, 1, cover_all=True)
     (5, 6)
     """
-    _check(k, stride, dilate)
+    _check(k, stride, pad, dilate)
     rest = size + 2 * pad - (k - 1) * dilate - 1
     return (rest + stride - 1) // stride + 1 if cover_all else rest // stride + 1
 
@@ -57,16 +57,16 @@ def transposed_size(
     >>> transposed_size(5, 3, 2, 1), transposed_size(6, 3, 2, 1, cover_all=True)
     (9, 10)
     """
-    _check(k, stride, dilate)
+    _check(k, stride, pad, dilate)
     reach = (k - 1) * dilate + 1
     return stride * (count - 1) + reach - 2 * pad - (stride - 1 if cover_all else 0)
 
 
-def _check(k: int, stride: int, dilate: int) -> None:
-    if k < 1 or stride < 1 or dilate < 1:
+def _check(k: int, stride: int, pad: int, dilate: int) -> None:
+    if min(k, stride, dilate) < 1 or pad < 0:
         raise ValueError(
-            "windows: expected a size, stride and dilate of at least 1, got "
-            f"the size {k}, stride {stride} and dilate {dilate}"
+            "windows: expected size, stride and dilate of at least 1, and a pad of 0 or more; got "
+            f"the size {k}, stride {stride}, dilate {dilate} and pad {pad}"
         )
 
 

@@ -22,7 +22,7 @@ from compiled_kernels import taking
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
-from backends.numpy_backend.kernels.compiled import normalization, own_statistics, softmax
+from backends.numpy_backend.kernels.compiled import normalization, own_statistics, pooling, softmax
 from core.registry import configuration
 from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
@@ -30,6 +30,7 @@ from core.testing import check_op
 from core.testing.leaving_out import CHECKS
 from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy
 from plugins.functions.normalization.layer_normalization import LayerNormalization
+from plugins.functions.pooling.average_pooling import AveragePooling2D
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
@@ -359,5 +360,6 @@ def test_operations_of_many_calls_are_loops_of_few_elements(rows: int, taken: bo
     for op, kernel, inputs in (
         (SoftmaxCrossEntropy(), softmax.softmax_cross_entropy, (x, np.zeros(rows, int))),
         (LayerNormalization(), own_statistics.layer_normalization, (x, c, c)),
+        (AveragePooling2D((1, 2)), pooling.average_pooling, (x[::4].reshape(-1, 1, 2, 2),)),
     ):
         assert (kernel(op, np, *inputs) is not NotImplemented) == taken

@@ -149,7 +149,7 @@ class Compiled:
         lead = self._lead
         if lead is None:
             lead = self._lead = self._leading()
-        self.at(args[lead].dtype)(*args)
+        (self._found.get(d := args[lead].dtype) or self._compile(d))(*args)
 
     def in_threads(self, parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
         """Run the loop for each of several tuples of arguments, with so many other threads."""
@@ -303,10 +303,10 @@ def suits(*arrays: Array, calls: int = 1) -> bool:
     Where a formula makes many `calls` of NumPy, fewer elements are many.
     """
     first = arrays[0]
-    return (
-        first.size * calls >= SMALL
-        and first.dtype in FLOATS
-        and all([a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:]])
+    if first.size * calls < SMALL or first.dtype not in FLOATS:
+        return False
+    return len(arrays) == 1 or all(
+        [a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:]]
     )
 
 

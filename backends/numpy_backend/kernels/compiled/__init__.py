@@ -49,10 +49,10 @@ COMPUTE = {
             "own_statistics:layer_normalization"
         ),
         "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
-        "pooling.average_pooling:AveragePoolingGradient": "pooling:average_pooling_gradient",
+        "pooling.average_pooling:AveragePoolingGradient": "pooling:spread_evenly",
         "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
-        "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
+        "pooling.max_pooling:MaxPoolingGradient": "pooling:spread_maxima",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
         "pooling.roi_max_pooling:ROIMaxPooling2D": "regions:region_maxima",
         "pooling.roi_max_pooling:ROIPooling2D": "regions:region_maxima",
@@ -87,6 +87,10 @@ GRADIENT = {
         "normalization.layer_normalization:LayerNormalization": (
             "own_statistics:layer_normalization"
         ),
+        "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
+        "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
+        "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
+        "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
         "rnn.gru:GRUStep": "recurrent:gru",
         "rnn.lstm:LSTM": "recurrent:lstm",
         "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,20 +29,19 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import pooling as plain
-from core.arrays.windows import Geometry, pad, per_axis, unfolded
+from backends.numpy_backend.windows import Laid, folded, laid
+from core.arrays.windows import per_axis
 from core.typing import Shape, Sizes
 
 LEAST = 131072  # elements of the images in a part
+CALLS = 128  # of NumPy in the formulas: from 16 elements on loops take a fifth of their time
 
 
 class _Windows(NamedTuple):
-    """Where windows lie on images with their padding."""
+    """The same windows as places in padded images of one axis."""
 
+    laid: Laid
     out: Shape
-    widths: list[tuple[int, int]]
-    """Of the padding; none where there is none."""
-    padded: Shape
-    inside: tuple[Any, ...]
     starts: Any
     """The place of each window's first element."""
     steps: Any
@@ -53,11 +51,9 @@ class _Windows(NamedTuple):
     step: int
 
 
-def _laid(geometry: Geometry) -> _Windows:
-    """The same windows as places in padded images of one axis."""
-    padded = geometry.padded_size()
+def _flat(laid: Laid) -> _Windows:
+    geometry, padded = laid.geometry, laid.padded
     places = np.arange(np.prod(padded, dtype=np.intp)).reshape(padded)
-    widths = geometry.widths()
     starts = places[
         tuple(
             [
@@ -68,10 +64,8 @@ def _laid(geometry: Geometry) -> _Windows:
     ]
     steps = places[tuple([slice(k) for k in geometry.ksize])]
     return _Windows(
+        laid,
         geometry.out,
-        [(0, 0), (0, 0), *widths] if any(map(any, widths)) else [],
-        padded,
-        (..., *geometry.inside()),
         np.ascontiguousarray(starts).reshape(-1),
         np.ascontiguousarray(steps).reshape(-1),
         geometry.out[-1],
@@ -82,13 +76,13 @@ def _laid(geometry: Geometry) -> _Windows:
 @lru_cache(64)
 def _windows(size: Shape, ksize: Sizes, stride: Sizes, padding: Sizes, cover_all: bool) -> _Windows:
     """Those of pooling."""
-    return _laid(Geometry(size, ksize, stride, padding, 1, cover_all).checked())
+    return _flat(laid(size, ksize, stride, padding, 1, cover_all))
 
 
 @lru_cache(64)
 def _spread(shape: Shape, size: Shape, stride: Sizes, padding: Sizes) -> _Windows:
     """Those which make `shape`, (*ksize, *out), of images of a size."""
-    return _laid(unfolded((1, 1, *shape), size, stride, padding, 1))
+    return _flat(folded((1, 1, *shape), size, stride, padding))
 
 
 @emitted
@@ -205,7 +199,7 @@ def _divide(loop: Any, images: Array, *others: Any) -> None:
 
 def _around(x: Array, w: _Windows, value: float) -> Array:
     """Images with their padding."""
-    return np.ascontiguousarray(pad(np, x, w.widths, value) if w.widths else x)
+    return np.ascontiguousarray(w.laid.around(x, value))
 
 
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
@@ -219,7 +213,7 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
 
 def _maxima(f: Any, x: Any) -> Callable[[Array], tuple[Array, Array]] | None:
     """What gives maxima, and their places, of images like these; None where they are few."""
-    if not suits(x):
+    if not suits(x, calls=CALLS):
         return None
     w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
     shape, dtype = (*x.shape[:2], *w.out), x.dtype
@@ -237,23 +231,33 @@ def _maxima(f: Any, x: Any) -> Callable[[Array], tuple[Array, Array]] | None:
 max_pooling.bound = _maxima  # type: ignore[attr-defined]
 
 
-def max_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
+def max_pooling_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Each value of `g` added where its window's maximum was."""
+    gx = _where_maxima_were(f, g, f.indexes, f._sources[0].spec.shape[2:])
+    return NotImplemented if gx is None else (gx,)
+
+
+def spread_maxima(f: Any, xp: Any, g: Any) -> Any:
+    """The same as an operation of its own."""
     indexes = getattr(f.indexes, "array", f.indexes)
-    if not suits(g) or indexes.dtype != np.int32 or indexes.shape != g.shape:
-        return plain.max_pooling_gradient(f, xp, g)
-    ksize = per_axis(f.ksize, g.ndim - 2, "ksize")
-    w = _spread((*ksize, *g.shape[2:]), tuple(f.size), f.stride, f.pad)
-    gx = np.zeros((*g.shape[:2], *w.padded), g.dtype)
+    gx = _where_maxima_were(f, g, indexes, f.size)
+    return plain.max_pooling_gradient(f, xp, g) if gx is None else gx
+
+
+def _where_maxima_were(f: Any, g: Array, indexes: Array, size: Shape) -> Array | None:
+    if not suits(g, calls=CALLS) or indexes.dtype != np.int32 or indexes.shape != g.shape:
+        return None
+    w = _spread((*per_axis(f.ksize, g.ndim - 2, "ksize"), *g.shape[2:]), size, f.stride, f.pad)
+    gx = np.zeros((*g.shape[:2], *w.laid.padded), g.dtype)
     images = (g.shape[0] * g.shape[1], -1)
     g, indexes, flat = [np.ascontiguousarray(a).reshape(images) for a in (g, indexes, gx)]
     _divide(_scatter, g, indexes, w.starts, w.steps, flat)
-    return gx[w.inside] if w.widths else gx
+    return w.laid.without(gx)
 
 
 def average_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The mean of each window, if they are not few large ones, which NumPy sums faster."""
-    if not suits(x):
+    if not suits(x, calls=CALLS):
         return NotImplemented
     w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
     if w.steps.size > w.starts.size:
@@ -265,14 +269,23 @@ def average_pooling(f: Any, xp: Any, x: Any) -> Any:
     return y
 
 
-def average_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
+def average_pooling_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Each value of `g` divided by the size of windows, added at every place of its window."""
-    ksize = per_axis(f.ksize, g.ndim - 2, "ksize")
-    if not suits(g, calls=prod(ksize)):
+    gx = _evenly(f, g, f._sources[0].spec.shape[2:])
+    return NotImplemented if gx is NotImplemented else (gx,)
+
+
+def spread_evenly(f: Any, xp: Any, g: Any) -> Any:
+    """The same as an operation of its own."""
+    return _evenly(f, g, f.size)
+
+
+def _evenly(f: Any, g: Array, size: Shape) -> Any:
+    if not suits(g, calls=CALLS):
         return NotImplemented
-    w = _spread((*ksize, *g.shape[2:]), tuple(f.size), f.stride, f.pad)
-    gx = np.zeros((*g.shape[:2], *w.padded), g.dtype)
+    w = _spread((*per_axis(f.ksize, g.ndim - 2, "ksize"), *g.shape[2:]), size, f.stride, f.pad)
+    gx = np.zeros((*g.shape[:2], *w.laid.padded), g.dtype)
     images = (g.shape[0] * g.shape[1], -1)
     flat = gx.reshape(images)
     _divide(_spread_evenly, np.ascontiguousarray(g).reshape(images), w.starts, w.steps, flat)
-    return gx[w.inside] if w.widths else gx
+    return w.laid.without(gx)

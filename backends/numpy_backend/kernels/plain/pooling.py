@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend.kernels.plain.select import select, worthwhile
-from core.arrays.windows import Geometry, pad, per_axis, unfolded
+from backends.numpy_backend.typing import Array
+from backends.numpy_backend.windows import folded, laid
+from core.arrays.windows import per_axis
 
 
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The maximum of each window; the number of the first place that attains it in `indexes`."""
-    g = Geometry(x.shape[2:], f.ksize, f.stride, f.pad, 1, f.cover_all).checked()
-    padded = pad(np, x, [(0, 0), (0, 0), *g.widths()], -np.inf)
+    found = laid(x.shape[2:], f.ksize, f.stride, f.pad, 1, f.cover_all)
+    padded = found.around(x, -np.inf)
     y: Any = None
-    for i, (_, where) in enumerate(g.offsets()):
-        element = padded[(slice(None), slice(None), *where)]
+    for i, (_, where) in enumerate(found.offsets):
+        element = padded[where]
         if y is None:
             y, indexes = element + 0, np.zeros(element.shape, np.int32)
         else:
@@ -32,12 +34,14 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
 def max_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
     """Each value of `g` added where its window's maximum was."""
     indexes = getattr(f.indexes, "array", f.indexes)
-    if not worthwhile(g):
-        return NotImplemented
     ksize = per_axis(f.ksize, g.ndim - 2, "ksize")
-    shape = (*g.shape[:2], *ksize, *g.shape[2:])
-    geometry = unfolded(shape, f.size, f.stride, f.pad, 1)
-    image = np.zeros((*g.shape[:2], *geometry.padded_size()), g.dtype)
-    for i, (_, where) in enumerate(geometry.offsets()):
-        image[(slice(None), slice(None), *where)] += select(indexes == i, g)
-    return image[(slice(None), slice(None), *geometry.inside())]
+    found = folded((*g.shape[:2], *ksize, *g.shape[2:]), f.size, f.stride, f.pad)
+    chosen = select if worthwhile(g) else _where
+    image = np.zeros((*g.shape[:2], *found.padded), g.dtype)
+    for i, (_, where) in enumerate(found.offsets):
+        image[where] += chosen(indexes == i, g)
+    return found.without(image)
+
+
+def _where(condition: Array, g: Array) -> Array:
+    return np.where(condition, g, g.dtype.type(0))
