@@ -24,7 +24,7 @@ class Laid:
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
         self.padded = geometry.padded_size()
-        self._inside = (..., *geometry.inside()) if self.padded != geometry.size else ()
+        self._inside: Any = (..., *geometry.inside()) if self.padded != geometry.size else ()
 
     @cached_property
     def offsets(self) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
