@@ -38,42 +38,33 @@ def infer(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], constants: 
     `constants` maps values to arrays that are known, which indexes may be.
     Raises NoShape, or what the call itself raises for such arguments.
     """
-    if call.kind == "random":
-        return _drawn(call.name, *args)
-    if call.name == "fold":
-        return _folded(*args, **kwargs)
-    function = call.found(host())
     name = call.name.rpartition(".")[2]
-    if name in names.UNSHAPED or (name == "where" and len(args) == 1):
-        raise NoShape
-    values = list(values_in((args, kwargs)))
-    empty = any([0 in v.shape for v in values])
-    rule = None
-    if not empty:
-        operates = call.kind == "operator" and name not in ("getitem", "matmul")
-        if operates or (call.kind == "xp" and is_ufunc(function)):
-            rule = _elementwise
-        elif name in names.REDUCTIONS:
-            rule = _reduction
-        elif name in names.SAME and "include_initial" not in kwargs:
-            rule = _elementwise
-        elif name == "matmul":
-            rule = _product
-        elif name == "einsum":
-            rule = _einsum
-        elif name == "take":
-            rule = _taken
-        elif name == "getitem":
-            _refuse_masks(args[1], constants)
+    if call.kind == "random":
+        return _drawn(name, *args)
+    if name == "fold":
+        return _folded(*args, **kwargs)
     if name == "reshape" and call.kind == "xp":
         return _reshaped(*args, **kwargs)
-    if rule is not None:
-        found = rule(function, args, kwargs)
+    if name in names.UNSHAPED or (name == "where" and len(args) == 1):
+        raise NoShape
+    function = call.found(host())
+    if not any([0 in value.shape for value in values_in((args, kwargs))]):
+        if name == "getitem":
+            _refuse_masks(args[1], constants)
+        rule = _rule(call.kind, name, function)
+        found = None if rule is None else rule(function, args, kwargs)
         if found is not None:
             return found
     stand_in = _known_or(constants, _matrix if call.name.startswith("linalg.") else _stand_in)
     with quiet():
         return _shapes(function(*mapped(stand_in, args), **mapped(stand_in, kwargs)))
+
+
+def _rule(kind: str, name: str, function: Any) -> Callable[[Any, Any, Any], Any] | None:
+    """How the shape that a function gives is worked out, if there is a rule for it."""
+    operates = kind == "operator" and name != "getitem"
+    elementwise = operates or (kind == "xp" and is_ufunc(function))
+    return _RULES.get(name, _elementwise if elementwise else None)
 
 
 def quiet() -> Any:
@@ -83,14 +74,8 @@ def quiet() -> Any:
 
 def _drawn(name: str, *args: Any) -> Shaped:
     """Of random numbers: nothing is drawn."""
-    dtype = host().dtype
-    if name == "bernoulli":
-        return Shaped(_lengths(args[1]), dtype("bool"))
-    if name == "permutation":
-        return Shaped(_lengths(args[0]), dtype("int64"))
-    if name == "integers":
-        return Shaped(_lengths(args[2]), dtype("int64"))
-    return Shaped(_lengths(args[0]), dtype(args[1]))
+    place, dtype = _DRAWN[name] if name in _DRAWN else (0, args[1])
+    return Shaped(_lengths(args[place]), host().dtype(dtype))
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
@@ -148,6 +133,8 @@ def _with_shape(found: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _elementwise(function: Any, args: Any, kwargs: Any) -> Any:
+    if "include_initial" in kwargs:  # one more than there are
+        return None
     with quiet():
         found = _shapes(function(*mapped(_one, args), **mapped(_one, kwargs)))
     shapes = [value.shape for value in values_in((args, kwargs))]
@@ -228,3 +215,15 @@ def _refuse_masks(index: Any, constants: Any) -> None:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, Value) and part.dtype.kind == "b" and part not in constants:
             raise NoShape
+
+
+_DRAWN = {"bernoulli": (1, "bool"), "permutation": (0, "int64"), "integers": (2, "int64")}
+"""Which argument is the shape, and the dtype, of random numbers that are given no dtype."""
+
+_RULES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    **dict.fromkeys(names.REDUCTIONS, _reduction),
+    **dict.fromkeys(names.SAME, _elementwise),
+    "matmul": _product,
+    "einsum": _einsum,
+    "take": _taken,
+}
