@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from core.errors import exceptions
@@ -162,6 +163,11 @@ def paths_in(root: Any) -> dict[int, str]:
     return {**below, id(root): start or "/"}
 
 
+def is_users(filename: str) -> bool:
+    """Whether a file is neither the framework's nor of a library."""
+    return not (_is_ours(filename) or _is_library(filename))
+
+
 def users_line(places: Sequence[tuple[str, int]]) -> str:
     """The innermost line that is neither the framework's nor of a library, if there is one.
 
@@ -196,11 +202,13 @@ def _is_import(filename: str) -> bool:
     return "importlib" in filename and "_bootstrap" in filename  # frames that `warnings` skips
 
 
+@lru_cache(maxsize=4096)
 def _is_ours(filename: str) -> bool:
     # The text that core.ops.specialize writes is called "<call of Add with 2 inputs>".
     return filename.startswith(_OURS) or filename.startswith("<") and filename.endswith(" inputs>")
 
 
+@lru_cache(maxsize=4096)
 def _is_library(filename: str) -> bool:
     return filename.startswith((_STDLIB, "<frozen ")) or any(
         folder in filename for folder in _INSTALLED

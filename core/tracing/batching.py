@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
 from typing import Any
 
 from core.arrays.backend import Backend
 from core.tracing import tape as tapes
 from core.tracing.batching_rules import Batched, Examples, has_examples, rule_of
 from core.tracing.equation import Equation, Value, mapped
-from core.tracing.recorded import Recorded
 
 _SHAPES = {"normal": 0, "uniform": 0, "bernoulli": 1, "integers": 2}
 """Draws, and which of their arguments is the shape."""
 
 
-def run(program: Recorded, backend: Backend, size: int, arrays: dict[Value, Any]) -> list[Any]:
-    """The results, as `Examples` where they differ from example to example.
-
-    `arrays` has inputs, places and constants, those that differ as `Examples`.
-    """
-    found = dict(arrays)
-    compute(program.equations, backend, size, found)
-    return [found[value] for value in program.outputs]
-
-
 def compute(
-    equations: Iterable[Equation], backend: Backend, size: int, found: dict[Value, Any]
+    equations: Sequence[Equation],
+    backend: Backend,
+    size: int,
+    found: dict[Value, Any],
+    kept: Set[Value],
 ) -> None:
-    """Add to `found` what equations give."""
-    for equation in equations:
+    """Add to `found` what equations give, and let go of what is read no more and not `kept`."""
+    last = {value: i for i, equation in enumerate(equations) for value in equation.inputs}
+    for i, equation in enumerate(equations):
         args, kwargs = mapped(found.__getitem__, (equation.args, equation.kwargs))
         with tapes.coming_from(equation.origin):
             result = _result(backend, size, equation, args, kwargs)
         found.update(zip(equation.outputs, result, strict=False))
+        del args, kwargs, result
+        for value in equation.inputs:
+            if last[value] == i and value not in kept:
+                found.pop(value, None)
 
 
 def _result(

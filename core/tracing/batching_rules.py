@@ -93,7 +93,11 @@ def arrays_in(tree: Any) -> list[Any]:
 
 def has_examples(tree: Any) -> bool:
     """Whether the arguments differ from example to example."""
-    return any([isinstance(x, Examples) for x in arrays_in(tree)])
+    if isinstance(tree, Examples):
+        return True
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    return isinstance(tree, (tuple, list)) and any([has_examples(part) for part in tree])
 
 
 # ---------------------------------------------------------------------- elementwise

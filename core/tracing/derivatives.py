@@ -22,6 +22,7 @@ from core import functions
 from core.arrays.backend import current
 from core.arrays.spec import spec_of
 from core.errors import NotDifferentiable
+from core.errors.kinds import checked
 from core.graph.backprop import grad
 from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable, wrap
@@ -85,31 +86,28 @@ def jvp(
     xs, inside = _leaves("jvp", inputs)
     along = _alike("jvp", "tangents", tangents, xs, inside)
     ys, outside = _outputs("jvp", function, xs, inside)
-    weights = [Variable(y.xp.zeros_like(y.array)) for y in ys]
-    pulled = _walked(ys, xs, weights, graph=True)
-    reached = [(g, v) for g, v in zip(pulled, along, strict=True) if g is not None]
-    for g, _ in reached:
-        if not g.requires_grad:  # though it is linear in the weights
-            raise _once_only("jvp", g)
-    pushed: list[Variable | None] = [None] * len(ys)
-    if reached:
-        starts = [v for _, v in reached]
-        pushed = grad([g for g, _ in reached], weights, starts, enable_double_backprop=_is_nested())
-    found = [_or_zeros(t, y) for t, y in zip(pushed, ys, strict=True)]
+    found = [_or_zeros(t, y) for t, y in zip(_pushed(ys, xs, along), ys, strict=True)]
     return _built(outside, _given(ys)), _built(outside, _given(found))
 
 
-def jacobian(function: Callable[..., Any], *inputs: Any) -> Any:
+@checked
+def jacobian(function: Callable[..., Any], *inputs: Any, chunk_size: int | None = None) -> Any:
     """The derivatives of all elements of the outputs by all elements of the inputs.
 
     Args:
         function: Takes Variables, and returns a Variable or several in a tuple, list or dict.
         inputs: Arrays or Variables of real numbers, or tuples, lists and dicts of them.
+        chunk_size: So many rows (or columns, where there are fewer) are computed at once, 1 for one
+            after the other; None for as many as take some 100 MB.
 
     Returns:
         A Variable of the shape of the output and then that of the input. For structures: that of
         the outputs, and in the place of each output that of the inputs, in a tuple where there are
-        several. It takes one walk back for each element of the outputs.
+        several.
+
+    The function is called, and called again in a trace, for all rows to be computed at once, within
+    rounding. One that cannot be traced, draws random numbers or gives something else in the second
+    call takes a walk back for each element of the outputs.
 
     >>> import core, numpy as np
     >>> core.jacobian(lambda x: x[:1] * x, np.array([3.0, 4.0]))
@@ -117,18 +115,25 @@ def jacobian(function: Callable[..., Any], *inputs: Any) -> Any:
               [4., 3.]])
     """
     xs, inside = _leaves("jacobian", inputs)
+    _check_chunk("jacobian", chunk_size)
     ys, outside = _outputs("jacobian", function, xs, inside)
-    rows = [_one_or_all(_built(inside, _derivatives(y, xs))) for y in ys]
+
+    def again(xs: list[Variable]) -> list[Variable]:
+        return _outputs("jacobian", function, xs, inside)[0]
+
+    rows = [_one_or_all(_built(inside, row)) for row in _rows(again, ys, xs, chunk_size)]
     return _built(outside, rows)
 
 
-def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
+@checked
+def hessian(function: Callable[..., Any], *inputs: Any, chunk_size: int | None = None) -> Any:
     """The second derivatives of an output of one element by all elements of the inputs.
 
     Args:
         function: Takes Variables, and returns one, of one element. Its operations need derivatives
             of the second order.
         inputs: Arrays or Variables of real numbers, or tuples, lists and dicts of them.
+        chunk_size: As of `jacobian`, which this is of the gradient.
 
     Returns:
         For one input, a Variable of its shape twice. For several, and for structures, a structure
@@ -142,8 +147,13 @@ def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
               [ 0., 12.]])
     """
     xs, inside = _leaves("hessian", inputs)
+    _check_chunk("hessian", chunk_size)
     first = _first_gradients("hessian", function, xs, inside)
-    rows = [_one_or_all(_built(inside, _derivatives(g, xs))) for g in first]
+
+    def again(xs: list[Variable]) -> list[Variable]:
+        return _first_gradients("hessian", function, xs, inside)
+
+    rows = [_one_or_all(_built(inside, row)) for row in _rows(again, first, xs, chunk_size)]
     return _one_or_all(_built(inside, rows))
 
 
@@ -181,6 +191,42 @@ def hvp(
 
 
 # ---------------------------------------------------------------------- shared
+
+
+def _check_chunk(who: str, size: int | None) -> None:
+    if size is not None and size < 1:
+        raise ValueError(f"{who}: expected chunk_size to be a number of rows, got {size}.")
+
+
+def _rows(
+    again: Callable[[list[Variable]], list[Variable]],
+    ys: list[Variable],
+    xs: list[Variable],
+    chunk_size: int | None,
+) -> list[list[Variable]]:
+    """The derivatives of each of `ys`, which another call gives again, by each input."""
+    from core.tracing.rows import at_once, of_columns, of_rows  # they map, and that takes these
+
+    def pull(xs: list[Variable], weights: list[Variable]) -> Any:
+        ys = again(xs)
+        rows = _walked(ys, xs, list(map(wrap, weights)), graph=_is_nested())
+        _given([g for g in rows if g is not None])  # refuses what has no graph and should have
+        return rows, ys
+
+    def push(xs: list[Variable], along: list[Variable]) -> Any:
+        ys = again(xs)
+        columns = _pushed(ys, xs, list(map(wrap, along)))
+        _given([t for t in columns if t is not None])
+        return columns, ys
+
+    blocks = None
+    if 2 * sum([x.size for x in xs]) < sum([y.size for y in ys]):
+        blocks = of_columns(at_once(push, xs, xs, ys, chunk_size, _is_nested()), ys, xs)
+    if blocks is None:
+        blocks = of_rows(at_once(pull, xs, ys, ys, chunk_size, _is_nested()), ys, xs)
+    if blocks is None:
+        return [_derivatives(y, xs) for y in ys]
+    return [_given(each) for each in blocks]
 
 
 def _derivatives(y: Variable, xs: list[Variable]) -> list[Variable]:
@@ -356,6 +402,20 @@ def _walked(
         return [None] * len(xs)
     outputs, starts = [y for y, _ in pairs], [w for _, w in pairs]
     return grad(outputs, xs, starts, enable_double_backprop=graph)
+
+
+def _pushed(ys: list[Variable], xs: list[Variable], along: list[Variable]) -> list[Variable | None]:
+    """Derivatives of the outputs along a direction, None for those that do not depend on inputs."""
+    weights = [Variable(y.xp.zeros_like(y.array)) for y in ys]
+    pulled = _walked(ys, xs, weights, graph=True)
+    reached = [(g, v) for g, v in zip(pulled, along, strict=True) if g is not None]
+    for g, _ in reached:
+        if not g.requires_grad:  # though it is linear in the weights
+            raise _once_only("jvp", g)
+    if not reached:
+        return [None] * len(ys)
+    starts = [v for _, v in reached]
+    return grad([g for g, _ in reached], weights, starts, enable_double_backprop=_is_nested())
 
 
 def _once_only(who: str, g: Variable) -> NotDifferentiable:

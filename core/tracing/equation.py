@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -141,7 +141,7 @@ class Equation:
         self.call = call
         self.args = args
         self.kwargs = kwargs
-        self.inputs = list(values_in((args, kwargs)))
+        self.inputs = values_in((args, kwargs))
         self.outputs = outputs
         self.several = several
         self.origin = origin
@@ -152,22 +152,33 @@ class Equation:
         return Equation(self.call, args, kwargs, self.outputs, self.several, self.origin)
 
 
-def values_in(tree: Any) -> Iterator[Value]:
+_SIMPLE = frozenset((int, float, bool, str, type(None), type))
+
+
+def values_in(tree: Any) -> list[Value]:
     """The values in tuples, lists, dicts and slices."""
+    found: list[Value] = []
+    _find_values(tree, found)
+    return found
+
+
+def _find_values(tree: Any, found: list[Value]) -> None:
     if isinstance(tree, Value):
-        yield tree
+        found.append(tree)
     elif isinstance(tree, (tuple, list)):
         for part in tree:
-            yield from values_in(part)
+            _find_values(part, found)
     elif isinstance(tree, dict):
         for part in tree.values():
-            yield from values_in(part)
+            _find_values(part, found)
 
 
 def mapped(put: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] = Value) -> Any:
     """The tree with `put(x)` for each object of a kind in its tuples, lists and dicts."""
     if isinstance(tree, kind):
         return put(tree)
+    if type(tree) in _SIMPLE:  # most of what is no array, told at once
+        return tree
     if isinstance(tree, tuple):
         parts = [mapped(put, part, kind) for part in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)

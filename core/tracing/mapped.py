@@ -179,6 +179,8 @@ class Pull:
         self._outputs = outputs
         self._inputs = inputs
         self._summed = self._products()
+        self._kept = {way.gradient for way in inputs}
+        self._kept |= {value for e in self._summed.values() for value in e.inputs}
 
     def _products(self) -> dict[Value, Equation]:
         """Products of matrices that only their sum over the examples is asked of."""
@@ -204,7 +206,7 @@ class Pull:
             found[way.gradient] = Examples(self._spread(backend.xp, way, g))
         later = [id(e) for e in self._summed.values()]
         equations = [e for e in self._equations if id(e) not in later]
-        compute(equations, backend, self._size, found)
+        compute(equations, backend, self._size, found, self._kept)
         return tuple([self._gradient(backend, self._inputs[i], found) for i in wanted])
 
     def _spread(self, xp: Any, way: Way, g: Any) -> Any:
@@ -226,7 +228,7 @@ class Pull:
                 rows, columns = a.shape[0], b.shape[1]
                 left = xp.reshape(xp.moveaxis(a.array, 0, 1), (rows, -1))
                 return xp.matmul(left, xp.reshape(b.array, (-1, columns)))
-            compute([product], backend, self._size, found)
+            compute([product], backend, self._size, found, self._kept)
         g = found[way.gradient]
         if not isinstance(g, Examples):  # which no weight has a part in: zeros
             g = Examples(xp.zeros((self._size, *way.gradient.shape), dtype=way.gradient.dtype))

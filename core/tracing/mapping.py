@@ -92,8 +92,10 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             arrays = {value: backend.asarray(array) for value, array in arrays.items()}
         for value, array, axis in zip(inputs, given, axes, strict=True):
             arrays[value] = array if axis is None else Examples(_moved(backend, array, axis, 0))
-        found = dict(arrays)
-        compute(program.equations, backend, size, found)
+        found, kept = dict(arrays), {*program.outputs}
+        if walk.reached:
+            kept |= {value for e in back.equations for value in e.inputs} | {*back.outputs}
+        compute(program.equations, backend, size, found, kept)
         places = _axes("out_axes", out_axes, program.result, len(program.outputs))
         shared, seen = program.memories(), set(arrays)
         results: list[Any] = []

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 from core.tracing.equation import Call
 
 
-class Operators(ABC):
-    """What has them; a subclass says how a call is recorded."""
+class Operators:
+    """What has them; a subclass says how a call is recorded.
+
+    No abstract base class, of which `isinstance` takes several times as long.
+    """
 
     __slots__ = ()
 
-    @abstractmethod
     def _apply(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record a call; gives its result."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
         """Record an operator in place, by name; `plain` is the call of the one that is not."""
+        raise NotImplementedError
 
 
 def is_operand(x: Any) -> bool:

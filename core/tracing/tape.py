@@ -248,6 +248,8 @@ def users_line() -> str:
     frame: Any = sys._getframe(1)
     while frame is not None:
         places.append((frame.f_code.co_filename, frame.f_lineno))
+        if place.is_users(frame.f_code.co_filename):  # the innermost
+            break
         frame = frame.f_back
     return place.users_line(places[::-1])
 

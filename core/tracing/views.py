@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 from core.arrays.backend import host
 from core.tracing import names
@@ -26,24 +26,26 @@ class Memory:
         self.version = 0
         self.plain = plain
         self.spoiled = ""
-        self.kin: WeakSet[Memory] | None = None
+        self.kin: list[ref[Memory]] | None = None
 
     def akin(self, other: Memory) -> None:
         """Note that it may be one with another memory."""
-        if self.kin is None:
-            self.kin = WeakSet([self])
-        if other.kin is None:
-            other.kin = WeakSet([other])
-        self.kin |= other.kin
-        for each in list(self.kin):
-            each.kin = self.kin
+        mine, theirs = self.kin or [ref(self)], other.kin or [ref(other)]
+        if mine is theirs:
+            return
+        joined = [known for known in (*mine, *theirs) if known() is not None]
+        for known in joined:
+            each = known()
+            if each is not None:
+                each.kin = joined
 
     def put(self, value: Value) -> None:
         """Replace the value: something was assigned."""
         self.value = value
         self.version += 1
-        for each in list(self.kin or ()):
-            if each is not self:
+        for known in self.kin or ():
+            each = known()
+            if each is not None and each is not self:
                 each.spoiled = tapes.users_line()
 
 

@@ -8,6 +8,16 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from core.errors import NotDifferentiable
+from core.tracing import rows
+
+
+@pytest.fixture(scope="module", params=["at once", "one by one"], autouse=True)
+def all_rows(request):
+    """Rows of Jacobians are made at once, however few they are, or by a walk each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "LEAST", 1 if request.param == "at once" else 1 << 40)
+        yield request.param
+
 
 seeds = st.integers(0, 1000)
 shapes = st.lists(st.integers(1, 3), max_size=2).map(tuple)
@@ -58,18 +68,69 @@ def test_derivatives_along_directions(shape, other, seed):
     assert not any(v.requires_grad for v in (*ys, *pushed, *pulled))
 
 
-@given(shapes, seeds)
-def test_jacobians_have_a_row_for_each_element(shape, seed):
+@given(shapes, seeds, st.booleans(), st.none() | st.integers(1, 9))
+def test_jacobians_have_a_row_for_each_element(shape, seed, tall, chunk_size):
     random = np.random.default_rng(seed)
     x, y, v = drawn(random, shape, (2,), shape)
 
     def function(x, y):
-        return smooth(x, y)[1]
+        few = smooth(x, y)[1]
+        return {"y": F.stack([few * i for i in range(13)]) if tall else few, "x": F.sum(x)}
 
-    by_x, by_y = core.jacobian(function, x, y)
-    assert by_x.shape == (2, *shape) and by_y.shape == (2, 2)
-    _, pushed = core.jvp(function, [x, y], [v, np.zeros(2)])
-    near(np.tensordot(by_x.array, v, axes=len(shape)), pushed.array)
+    found = core.jacobian(function, x, y, chunk_size=chunk_size)
+    pushed = core.jvp(function, [x, y], [v, np.zeros(2)])[1]
+    for key, (by_x, by_y) in found.items():
+        of = pushed[key].shape
+        assert by_x.shape == (*of, *shape) and by_y.shape == (*of, 2)
+        near(np.tensordot(by_x.array, v, axes=len(shape)), pushed[key].array)
+
+
+CALLS = []
+
+
+def another_each_time(x):
+    CALLS.append(x)
+    return x**2 * len(CALLS)
+
+
+def looks(x):
+    return x**3 if float(x.array[0]) < 1 else x
+
+
+class Walked(core.FunctionNode):
+    """What counts the walks back through it."""
+
+    walks = 0
+
+    def forward(self, inputs):
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, grad_outputs):
+        Walked.walks += 1
+        return (grad_outputs[0] * 2,)
+
+
+def test_all_rows_take_one_walk(all_rows):
+    Walked.walks = 0
+    found = core.jacobian(lambda x: Walked().apply((x,))[0], np.ones(5))
+    assert found.array.tolist() == (2 * np.eye(5)).tolist()
+    assert Walked.walks == (1 if all_rows == "at once" else 5)
+
+
+def test_rows_are_those_of_the_first_call_and_its_draws():
+    x = np.array([0.5, 1.5])
+    CALLS.clear()
+    near(core.jacobian(another_each_time, x), np.diag(2 * x))
+    near(core.jacobian(looks, x), np.diag(3 * x**2))
+    ones = np.ones(20)
+    core.seed(0)
+    masks = [F.dropout(ones).array for _ in range(2)]
+    core.seed(0)
+    near(core.jacobian(F.dropout, ones), np.diag(masks[0]))
+    near(F.dropout(ones), masks[1])
+    core.seed(None)
+    single = core.jacobian(lambda x: F.cast(x, "float64") ** 2, np.ones(2, "f"))
+    assert single.dtype == "float32" and single.array.tolist() == [[2, 0], [0, 2]]
 
 
 @given(shapes, seeds)
@@ -249,6 +310,7 @@ REFUSED = {
     "no list": (lambda: core.hvp(F.sum, X, [X]), "hvp: expected a tuple or list of inputs, got nd"),
     "too few": (lambda: core.jvp(F.exp, [X], []), "jvp: expected 1 tangents, got 0"),
     "shape": (lambda: core.jvp(F.exp, [X], [np.ones(3)]), r"jvp, tangents 0: expected shape \(2,"),
+    "no rows": (lambda: core.hessian(F.sum, X, chunk_size=0), "hessian: .* chunk_size .*, got 0"),
     "dtype": (lambda: core.vjp(F.exp, X)[1](np.ones(2, "f")), "vjp, weights 0: expected dtype fl"),
     "nothing": (lambda: core.jacobian(lambda: X), "jacobian: expected at least one input"),
     "nothing twice": (lambda: core.hessian(lambda: X), "hessian: expected at least one input"),

@@ -1,5 +1,7 @@
 """core.vmap: what it computes for all examples is what a loop over them computes."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from all_ops import CHECKED
@@ -358,6 +360,21 @@ def test_results_share_no_memory_with_what_was_given():
     for one in (same, flat, twice):
         one[...] = 0
     assert x.all()
+
+
+def test_what_is_read_no_more_is_let_go():
+    def chain(x):
+        for _ in range(20):
+            x = F.sin(x)
+        return x
+
+    x = np.ones((4, 1 << 16), "f")
+    with core.no_backprop_mode():
+        tracemalloc.start()
+        core.vmap(chain)(x)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 5 * x.nbytes
 
 
 def test_labels_out_of_range_are_refused_for_any_example():
