@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,37 +186,32 @@ def insert(path: Path, text: str) -> None:
 
 def document(result: Result) -> str:
     """The table and how it was measured, in Markdown: a line for each workload."""
-    rows = result["rows"].values()
-    others = [
-        n for n in ALL if n not in (SUBJECT, PLAIN) and any(n in row["labels"] for row in rows)
-    ]
-    plain = ["torch"] if any("torch" in row["plain"] for row in rows) else []
-    second = next((text for n, text in PLAINER.items() if any(n in r["labels"] for r in rows)), "")
-    held = ["torch"] if any("torch" in row.get("held", {}) for row in rows) else []
-    header = ["plugrad takes of the time of"]
-    header += [COLUMNS.get(n, ALL[n].label) for n in others]
-    header += [f"{second}: {ALL[n].label}" for n in plain]
-    header += [f"{second}: memory of {ALL[n].label}" for n in held]
+    rows = [*result["rows"].values()]
+    columns = [*compared(rows)]
+    header = ["plugrad takes of the time of", *[name for name, _ in columns]]
     header += ["plugrad", "in a second", "of the limit"]
     lines = [header, ["---"] * len(header)]
     for row in rows:
-        cells = [with_goal(row, row["ratios"].get(n), n) for n in others]
-        cells += [with_goal(row, row["plain"].get(n), f"{EAGER}/{n}") for n in plain]
-        cells += [with_goal(row, share_held(row, n), f"held/{n}") for n in held]
-        lines.append([row["title"] + ("" if row["kept"] else " *"), *cells, *absolute(row, result)])
-    return "\n".join(
-        [
-            "",
-            *("| " + " | ".join(cells) + " |" for cells in lines),
-            "",
-            *told(result),
-            "",
-            "```sh",
-            result["command"],
-            "```",
-            "",
-        ]
-    )
+        title = row["title"] + ("" if row["kept"] else " *")
+        lines.append([title, *[cell(row) for _, cell in columns], *absolute(row, result)])
+    table = ["| " + " | ".join(cells) + " |" for cells in lines]
+    return "\n".join(["", *table, "", *told(result), "", "```sh", result["command"], "```", ""])
+
+
+def compared(rows: list[Row]) -> Iterator[tuple[str, Callable[[Row], str]]]:
+    """The columns that any row has something for: what they are called, and the cell of a row."""
+    for n, other in ALL.items():
+        if n not in (SUBJECT, PLAIN) and any(n in row["labels"] for row in rows):
+            name = COLUMNS.get(n, other.label)
+            yield name, lambda row, n=n: with_goal(row, row["ratios"].get(n), n)
+    second = next((text for n, text in PLAINER.items() if any(n in r["labels"] for r in rows)), "")
+    label = ALL["torch"].label
+    if any("torch" in row["plain"] for row in rows):
+        goal = f"{EAGER}/torch"
+        yield f"{second}: {label}", lambda row: with_goal(row, row["plain"].get("torch"), goal)
+    if any("torch" in row.get("held", {}) for row in rows):
+        name = f"{second}: memory of {label}"
+        yield name, lambda row: with_goal(row, share_held(row, "torch"), "held/torch")
 
 
 def share_held(row: Row, name: str) -> dict[str, float] | None:
