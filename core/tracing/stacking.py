@@ -9,7 +9,8 @@ product does for all. Sums are taken in another order then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, NamedTuple
@@ -64,6 +65,11 @@ def _is_product(equation: Equation) -> bool:
     return bool(args[0].dtype == args[1].dtype == made.dtype)
 
 
+def _reads(equations: Iterable[Equation]) -> Counter[Value]:
+    """How often values are read."""
+    return Counter([value for equation in equations for value in equation.inputs])
+
+
 def _equation(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, origin: Origin) -> Any:
     """An equation of the function that operations on such arrays have, and what it gives."""
     kind, name = ("operator", name) if name in ("add", "getitem") else ("xp", name)
@@ -84,57 +90,60 @@ def _below(values: list[Value], origin: Origin) -> Any:
 
 
 class _Sum(NamedTuple):
-    """Products of the transposed `left` with the `right` that are added up, and what is beside."""
+    """Products of the transposed `left` with the `right` that are added up, and what is beside.
+
+    `equations` are those that it stands for, the last of which gives it.
+    """
 
     left: list[Value]
     right: list[Value]
     others: list[Value]
+    equations: list[Equation]
 
 
 def _summed(program: Recorded) -> list[Equation]:
-    readers: dict[Value, int] = {}
+    """The equations of a program, with one product in the place of those that are added up."""
+    sums = [each for each in _sums(program) if len(each.left) > 1]
+    ends = {each.equations[-1]: each for each in sums}
+    gone = {equation for each in sums for equation in each.equations}
+    found: list[Equation] = []
     for equation in program.equations:
-        for value in equation.inputs:
-            readers[value] = readers.get(value, 0) + 1
-    for value in [*program.outputs, *[value for _, value in program.changes]]:
-        readers[value] = readers.get(value, 0) + 1
+        if equation in ends:
+            found += _as_one(ends[equation])
+        elif equation not in gone:
+            found.append(equation)
+    return found
+
+
+def _sums(program: Recorded) -> list[_Sum]:
+    """All sums, each as long as it can be."""
+    readers = _reads(program.equations)
+    readers.update([*program.outputs, *[value for _, value in program.changes]])
     transposed: dict[Value, Value] = {}
     sums: dict[Value, _Sum] = {}
-    gone: dict[Value, set[Equation]] = {}  # which equations a sum stands for
-    ends: dict[Equation, Value] = {}
-    complete: dict[Value, _Sum] = {}  # for what they are made of is changed
+    complete: list[_Sum] = []  # for what they are made of is changed
     for equation in program.equations:
-        values = equation.inputs
         if keeps(equation):
-            complete |= sums
+            complete += sums.values()
             sums = {}
+        values = equation.inputs
         if equation.call.name == "T" and len(values) == 1 and len(values[0].shape) == 2:
             transposed[equation.outputs[0]] = values[0]
         elif _is_product(equation):
             left, right = equation.args
             (made,) = equation.outputs
             if left in transposed and _are_small(left.shape, right.shape, made.size):
-                sums[made] = _Sum([transposed[left]], [right], [])
-                gone[made] = {equation}
+                sums[made] = _Sum([transposed[left]], [right], [], [equation])
         elif name_of(equation) == "add" and _adds_alike(equation):
-            (made,), known = equation.outputs, [v for v in values if readers[v] == 1 and v in sums]
-            if known:
-                parts = [sums.pop(v) if v in known else _Sum([], [], [v]) for v in values]
-                sums[made] = _Sum(*[sum(lists, []) for lists in zip(*parts, strict=True)])
-                gone[made] = {equation}.union(*[gone.pop(v) for v in known])
-                for v in known:
-                    ends = {e: value for e, value in ends.items() if value is not v}
-                ends[equation] = made
-    sums |= complete
-    ends = {e: value for e, value in ends.items() if len(sums[value].left) > 1}
-    left_out = set().union(*[gone[value] for value in ends.values()])
-    found: list[Equation] = []
-    for equation in program.equations:
-        if equation in ends:
-            found += _as_one(equation, sums[ends[equation]])
-        elif equation not in left_out:
-            found.append(equation)
-    return found
+            parts = [
+                sums.pop(v) if v in sums and readers[v] == 1 else _Sum([], [], [v], [])
+                for v in values
+            ]
+            if parts[0].left or parts[1].left:
+                joined = _Sum(*[sum(lists, []) for lists in zip(*parts, strict=True)])
+                joined.equations.append(equation)
+                sums[equation.outputs[0]] = joined
+    return complete + [*sums.values()]
 
 
 def _are_small(left: Any, right: Any, product: int) -> bool:
@@ -151,8 +160,9 @@ def _adds_alike(equation: Equation) -> bool:
     )
 
 
-def _as_one(last: Equation, terms: _Sum) -> list[Equation]:
-    """The equations of a sum, of which the last one has been given."""
+def _as_one(terms: _Sum) -> list[Equation]:
+    """The equations of one product in the place of a sum."""
+    last = terms.equations[-1]
     (made,), origin = last.outputs, last.origin
     left, one = _below(terms.left, origin)
     right, other = _below(terms.right, origin)
@@ -190,11 +200,8 @@ class _Rows:
             self._stack(family)
 
     def _place(self, equations: list[Equation]) -> None:
-        readers: dict[Value, int] = {}
+        readers = _reads(equations)
         made = {value for equation in equations for value in equation.outputs}
-        for equation in equations:
-            for value in equation.inputs:
-                readers[value] = readers.get(value, 0) + 1
         for equation in equations:
             n = self._product_of(equation, readers, made)
             if n is not None:
@@ -217,7 +224,7 @@ class _Rows:
                 self.node[value] = n
 
     def _product_of(
-        self, equation: Equation, readers: dict[Value, int], made: set[Value]
+        self, equation: Equation, readers: Counter[Value], made: set[Value]
     ) -> int | None:
         """The node of the product to which an equation adds a bias from outside."""
         if name_of(equation) != "add" or len(equation.inputs) != 2 or len(equation.args) != 2:
