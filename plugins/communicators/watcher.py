@@ -35,56 +35,73 @@ _COMING, _GOING, _NEWS = 60.0, 5.0, 0.1
 """Seconds for all ranks to come, for the others to go once the job is to end, and to hear of one
 that was lost before another rank has told an error and is about to end the job."""
 
+_LATER = {"runs": ("runs", float("inf")), "ends": ("is over", _GOING)}
+"""What a job goes on to when its time is up: those that have not come by then do not."""
 
-def watch(server: socket.socket, count: int) -> None:
-    """Return when all ranks have left, or the job was to end and those left have been ended."""
-    selector = selectors.DefaultSelector()
-    selector.register(server, selectors.EVENT_READ)
-    said: dict[socket.socket, bytes] = {}  # process, name, and what came last
-    until = time.monotonic() + _COMING
-    job = "runs"  # then it "ends", and once it "is over" nothing is news
-    shared: set[str] = set()
-    while said or count:
-        left = None if until == float("inf") else max(0.0, until - time.monotonic())
-        ready = selector.select(left)
-        if not ready and job == "is over":
-            break
-        if not ready and job == "ends":
-            job, until = "is over", time.monotonic() + _GOING
-            continue
-        if not ready:  # those that have not come by now do not
-            count, until = 0, float("inf")
-        lost = []
-        for key, _ in ready:
-            if key.fileobj is server:
-                connection, _ = server.accept()
-                said[connection] = b""
-                selector.register(connection, selectors.EVENT_READ)
-                count -= 1
-                until = until if count else float("inf")
-                continue
-            connection = next(each for each in said if each is key.fileobj)
-            with suppress(OSError):
-                said[connection] += (news := connection.recv(1000))
-                if news.endswith(ENDING) and job == "runs":  # perhaps since another rank is lost
-                    job, count, until = "ends", 0, time.monotonic() + _NEWS
-                elif news and not news.endswith((LEAVING, ENDING)):
-                    shared |= _shared_by(news)
-                if news and not news.endswith(LEAVING):
-                    continue
-            selector.unregister(connection)
-            words = said.pop(connection)
-            if not words.endswith((LEAVING, ENDING)):
-                lost.append(words)
-        if lost and job != "is over":
-            job, count, until = "is over", 0, time.monotonic() + _GOING
-            _tell(lost, [*said])
-            shared = shared.union(*map(_shared_by, said.values()))
-    if job != "runs":
-        for words in said.values():
+
+class Watch:
+    """The ranks of a job, as it runs, then "ends", and once it "is over" and nothing is news."""
+
+    def __init__(self, server: socket.socket, count: int) -> None:
+        self._coming = count
+        self._said: dict[socket.socket, bytes] = {}  # process, name, and what came last
+        self._shared: set[str] = set()
+        self._job, self._until = "runs", time.monotonic() + _COMING
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(server, selectors.EVENT_READ, self._accept)
+
+    def watch(self) -> None:
+        """Return when all ranks have left, or the job was to end and those left have been ended."""
+        while self._said or self._coming:
+            left = max(0.0, self._until - time.monotonic())
+            ready = self._selector.select(None if left == float("inf") else left)
+            if not ready and self._job == "is over":
+                break
+            if not ready:
+                self._turn(*_LATER[self._job])
+            news = [key.data(key.fileobj) for key, _ in ready]
+            lost = [words for words in news if words is not None]
+            if lost and self._job != "is over":
+                self._turn("is over", _GOING)
+                _tell(lost, [*self._said])
+                self._shared = self._shared.union(*map(_shared_by, self._said.values()))
+        if self._job != "runs":
+            self._end()
+
+    def _turn(self, job: str, seconds: float) -> None:
+        """Go on to another state, which lasts so long; nobody is waited for any more."""
+        self._job, self._coming, self._until = job, 0, time.monotonic() + seconds
+
+    def _accept(self, server: socket.socket) -> None:
+        connection, _ = server.accept()
+        self._said[connection] = b""
+        self._selector.register(connection, selectors.EVENT_READ, self._hear)
+        self._coming -= 1
+        if not self._coming:
+            self._until = float("inf")
+
+    def _hear(self, connection: socket.socket) -> bytes | None:
+        """Take note of what a rank says; gives all that it has said where it is lost."""
+        news = b""
+        with suppress(OSError):
+            news = connection.recv(1000)
+        self._said[connection] += news
+        if news.endswith(ENDING) and self._job == "runs":  # perhaps since another rank is lost
+            self._turn("ends", _NEWS)
+        elif news and not news.endswith((LEAVING, ENDING)):
+            self._shared |= _shared_by(news)
+        if news and not news.endswith(LEAVING):
+            return None
+        self._selector.unregister(connection)
+        words = self._said.pop(connection)
+        return None if words.endswith((LEAVING, ENDING)) else words
+
+    def _end(self) -> None:
+        """End the ranks that are left, and remove what the job leaves behind."""
+        for words in self._said.values():
             with suppress(OSError, ValueError):
                 os.kill(int(words.split()[0]), signal.SIGKILL)
-        for path in shared:
+        for path in self._shared:
             with suppress(OSError):
                 os.unlink(path)  # who still has it in memory keeps that
 
@@ -122,4 +139,4 @@ if __name__ == "__main__":
         _server.listen(1024)
         print(flush=True)  # they may come
         with suppress(KeyboardInterrupt):
-            watch(_server, int(sys.argv[2]))
+            Watch(_server, int(sys.argv[2])).watch()

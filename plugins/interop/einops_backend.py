@@ -30,45 +30,45 @@ def register_einops() -> type:
     """
     # einops knows its backends by their base class, which has no public place.
     base: Any = need("einops._backends", "interop", "register_einops").AbstractBackend
+    return type("VariableBackend", (_Words, base), {})
 
-    class VariableBackend(base):  # type: ignore[misc]
-        """Variables, in einops's words."""
 
-        framework_name = "core"
+class _Words:
+    """Variables, in einops's words."""
 
-        def is_appropriate_type(self, tensor: Any) -> bool:
-            return isinstance(tensor, Variable)
+    framework_name = "core"
 
-        def from_numpy(self, x: Any) -> Variable:
-            return as_variable(x)
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        return isinstance(tensor, Variable)
 
-        def to_numpy(self, x: Any) -> Any:
-            return to_host(x)
+    def from_numpy(self, x: Any) -> Variable:
+        return as_variable(x)
 
-        def arange(self, start: int, stop: int) -> Any:
-            return namespace.arange(start, stop)
+    def to_numpy(self, x: Any) -> Any:
+        return to_host(x)
 
-        def reduce(self, x: Any, operation: str, axes: Any) -> Any:
-            return getattr(namespace, operation)(x, axis=tuple(axes))
+    def arange(self, start: int, stop: int) -> Any:
+        return namespace.arange(start, stop)
 
-        def stack_on_zeroth_dimension(self, tensors: Any) -> Any:
-            return namespace.stack(tensors)
+    def reduce(self, x: Any, operation: str, axes: Any) -> Any:
+        return getattr(namespace, operation)(x, axis=tuple(axes))
 
-        def add_axis(self, x: Any, new_position: int) -> Any:
-            return namespace.expand_dims(x, axis=new_position)
+    def stack_on_zeroth_dimension(self, tensors: Any) -> Any:
+        return namespace.stack(tensors)
 
-        def tile(self, x: Any, repeats: Any) -> Any:
-            return namespace.tile(x, repeats)
+    def add_axis(self, x: Any, new_position: int) -> Any:
+        return namespace.expand_dims(x, axis=new_position)
 
-        def concat(self, tensors: Any, axis: int) -> Any:
-            return namespace.concat(tensors, axis=axis)
+    def tile(self, x: Any, repeats: Any) -> Any:
+        return namespace.tile(x, repeats)
 
-        def is_float_type(self, x: Any) -> bool:
-            return x.backend.kind(x.dtype) in "fV"
+    def concat(self, tensors: Any, axis: int) -> Any:
+        return namespace.concat(tensors, axis=axis)
 
-        def einsum(self, pattern: str, *x: Any) -> Any:
-            from core.functions import einsum
+    def is_float_type(self, x: Any) -> bool:
+        return x.backend.kind(x.dtype) in "fV"
 
-            return einsum(pattern, *x)
+    def einsum(self, pattern: str, *x: Any) -> Any:
+        from core.functions import einsum
 
-    return VariableBackend
+        return einsum(pattern, *x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from core import Link, Parameter, Variable, as_variable, force_backprop_mode, grad, using_config
 from core.arrays.backend import host
@@ -47,7 +47,9 @@ Call: TypeAlias = Callable[[Sequence[Any], Sequence[bool]], tuple[list[Variable]
 """Variables of results, and of what they were made of, from tensors, and which need gradients."""
 
 
-def _module_class(torch: Any) -> Any:
+def _operation(torch: Any) -> Any:
+    """The operation of PyTorch's graphs that a `Call` becomes, whose backward is another."""
+
     class Bridge(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
@@ -82,26 +84,42 @@ def _module_class(torch: Any) -> Any:
             by_target = {id(x): g for x, g in zip(reached, found, strict=True)}
             return None, *[by_target.get(id(x)) for x in inputs]
 
+    return Bridge
+
+
+class _Shared(NamedTuple):
+    """A parameter whose memory is a module's as well: its path, its name there, and the memory."""
+
+    path: str
+    parameter: Parameter
+    name: str
+    array: Any
+    address: int
+
+
+def _module_class(torch: Any) -> Any:
+    operation = _operation(torch)
+
     class LinkModule(torch.nn.Module):  # type: ignore[misc]
         def __init__(self, link: Any) -> None:
             super().__init__()
             self._link = link
-            self._shared: list[tuple[str, Parameter, str, Any, int]] = []
-            for path, parameter in link.namedparams():
-                try:
-                    tensor = shared_tensor(torch, parameter.backend, parameter.array)
-                except BufferError as error:
-                    raise ValueError(
-                        f"as_torch: the memory of {path} cannot be shared: {error}. "
-                        "parameter.array = parameter.array.copy() gives it other memory."
-                    ) from error
-                shared = torch.nn.Parameter(tensor, requires_grad=parameter.requires_grad)
-                name = path.strip("/").replace("/", "_")
-                while hasattr(self, name):  # as of a/b and a_b
-                    name += "_"
-                self.register_parameter(name, shared)
-                kept = path, parameter, name, parameter.array, shared.data_ptr()
-                self._shared.append(kept)
+            self._shared = [self._share(*named) for named in link.namedparams()]
+
+        def _share(self, path: str, parameter: Parameter) -> _Shared:
+            try:
+                tensor = shared_tensor(torch, parameter.backend, parameter.array)
+            except BufferError as error:
+                raise ValueError(
+                    f"as_torch: the memory of {path} cannot be shared: {error}. "
+                    "parameter.array = parameter.array.copy() gives it other memory."
+                ) from error
+            shared = torch.nn.Parameter(tensor, requires_grad=parameter.requires_grad)
+            name = path.strip("/").replace("/", "_")
+            while hasattr(self, name):  # as of a/b and a_b
+                name += "_"
+            self.register_parameter(name, shared)
+            return _Shared(path, parameter, name, parameter.array, shared.data_ptr())
 
         def __deepcopy__(self, memo: Any) -> Any:
             copied = type(self)(deepcopy(self._link, memo))
@@ -111,32 +129,35 @@ def _module_class(torch: Any) -> Any:
             for tensor in tensors:
                 if not isinstance(tensor, torch.Tensor) or tensor.device.type != "cpu":
                     raise TypeError(f"as_torch: expected tensors on the CPU, got {_told(tensor)}.")
-            for path, parameter, name, array, address in self._shared:
-                if parameter.array is not array or getattr(self, name).data_ptr() != address:
-                    raise ValueError(
-                        f"as_torch: {path} and the module's {name} no longer have the same memory; "
-                        "one was replaced, as by module.to(). Change the link, and make another "
-                        "module of it."
-                    )
+            own = [getattr(self, each.name) for each in self._shared]
+            _refuse_replaced(self._shared, own)
             several = False
 
             def call(given: Sequence[Any], needs: Sequence[bool]) -> Any:
                 nonlocal several
-                inputs = [
-                    _variable(torch, t, n)
-                    for t, n in zip(given[: len(tensors)], needs, strict=False)
-                ]
+                pairs = zip(given[: len(tensors)], needs, strict=False)
+                inputs = [_variable(torch, t, n) for t, n in pairs]
                 with using_config("train", self.training), force_backprop_mode():
                     made = self._link(*inputs)
                 several = isinstance(made, (tuple, list))
                 outputs = [*map(as_variable, made if several else (made,))]
-                return outputs, [*inputs, *[parameter for _, parameter, *_ in self._shared]]
+                return outputs, [*inputs, *[each.parameter for each in self._shared]]
 
-            own = [getattr(self, name) for _, _, name, *_ in self._shared]
-            found = Bridge.apply(call, *tensors, *own)
+            found = operation.apply(call, *tensors, *own)
             return found if several else found[0]
 
     return LinkModule
+
+
+def _refuse_replaced(shared: list[_Shared], tensors: list[Any]) -> None:
+    """Raise where a parameter and its tensor no longer have the memory that they had."""
+    for (path, parameter, name, array, address), tensor in zip(shared, tensors, strict=True):
+        if parameter.array is not array or tensor.data_ptr() != address:
+            raise ValueError(
+                f"as_torch: {path} and the module's {name} no longer have the same memory; "
+                "one was replaced, as by module.to(). Change the link, and make another "
+                "module of it."
+            )
 
 
 def _told(x: Any) -> str:
