@@ -28,6 +28,9 @@ LONG = 256  # columns: for fewer a row takes longer to begin than what it has le
 LARGE = 1 << 16  # elements: a sum of so many is taken in parts, so nothing in the loop waits for it
 
 
+_Added = tuple[dict[Value, Extent], bool]
+
+
 class _Draft:
     """A group that is being gathered. `splits` has the extents of its values for each split."""
 
@@ -64,66 +67,62 @@ class _Draft:
         along = [extent.rows] * split + [extent.columns] * (len(self.domain) - split)
         return tuple([n if own else 1 for n, own in zip(self.domain, along, strict=True)])
 
-    def _added(
-        self, equation: Equation, part: str, split: int
-    ) -> tuple[dict[Value, Extent], bool] | None:
+    def _added(self, equation: Equation, part: str, split: int) -> _Added | None:
         """New extents with an equation, and whether it is an end; None where it does not fit."""
-        rows, columns = self.sizes(split)
-        known, ends = self.splits[split], self.ends[split]
-        (made,) = equation.outputs
-        if any([value in ends for value in equation.inputs]):
-            return None
-        if (
-            part == "relabelled" and made.size == rows * columns
-        ):  # a view of all that the loop gives
+        if any([value in self.ends[split] for value in equation.inputs]):
             return None
         if part == "reduction":
-            return self._reduced(equation, split)
-        new: dict[Value, Extent] = {}
-        whole = made.shape == self.domain and part == "elementwise"
-        for value in equation.inputs:
-            extent = self._extent(value.shape, split) if whole else Extent(rows > 1, False)
-            if not whole and value.size == 1 and (rows > 1 or value not in self.members):
-                extent = Extent(False, False)
-            if not whole and value.size > 1:
-                fits = value.shape == made.shape or part == "relabelled"
-                if not fits or value.size != rows or value not in self.members:
-                    return None
-            if extent is None or known.get(value, extent) != extent:
-                return None
-            new[value] = extent
-        if whole:
-            new[made] = Extent(rows > 1, columns > 1)
-        elif made.size == rows and any([value in self.members for value in equation.inputs]):
-            new[made] = Extent(rows > 1, False)
+            found = self._reduced(equation, split)
+        elif part == "elementwise" and equation.outputs[0].shape == self.domain:
+            found = self._broadcast(equation, split)
         else:
+            found = self._of_rows(equation, part, split)
+        known = self.splits[split]
+        if found is None or any([known.get(v, extent) != extent for v, extent in found[0].items()]):
             return None
-        return new, False
+        return found
 
-    def _reduced(self, equation: Equation, split: int) -> tuple[dict[Value, Extent], bool] | None:
+    def _broadcast(self, equation: Equation, split: int) -> _Added | None:
+        """Of what gives an array of the domain."""
+        extents = {}
+        for value in (*equation.inputs, *equation.outputs):
+            extent = self._extent(value.shape, split)
+            if extent is None:
+                return None
+            extents[value] = extent
+        return extents, False
+
+    def _of_rows(self, equation: Equation, part: str, split: int) -> _Added | None:
+        """Of what gives a number for each row, of such numbers that the group has, and others."""
+        (made,) = equation.outputs
+        rows, columns = self.sizes(split)
+        relabelled = part == "relabelled"
+        if made.size != rows or (relabelled and columns == 1):  # a view of all that the loop gives
+            return None
+        arrays = [value for value in equation.inputs if value.size > 1]
+        fit = all([v in self.members and (relabelled or v.shape == made.shape) for v in arrays])
+        if not fit or self.members.isdisjoint(equation.inputs):
+            return None
+        return {v: Extent(v.size > 1, False) for v in (*equation.inputs, made)}, False
+
+    def _reduced(self, equation: Equation, split: int) -> _Added | None:
+        """Of what goes on with all rows, all columns, or neither, and of a sum of rows' numbers."""
         (made,), x = equation.outputs, equation.args[0]
         rows, columns = self.sizes(split)
-        axes = reduced_axes(equation)
-        lengths = [n for i, n in enumerate(x.shape) if i in axes and n > 1]
-        kept = [n for i, n in enumerate(x.shape) if i not in axes and n > 1]
-        single = Extent(False, False)
-        if not lengths:
+        long = {i for i, n in enumerate(x.shape) if n > 1}
+        kept = long - reduced_axes(equation)
+        if kept == long:
             return None
         if x.shape != self.domain:
             of_rows = x in self.members and self.splits[split][x] == Extent(True, False)
-            return ({made: single}, True) if of_rows and not kept else None
-        whole = Extent(rows > 1, columns > 1)
-        if self.splits[split].get(x, whole) != whole or columns == 1:
+            return ({made: Extent(False, False)}, True) if of_rows and not kept else None
+        leading = {i for i in long if i < split}
+        sides = [(kept & leading, leading), (kept - leading, long - leading)]
+        if columns == 1 or any([some and some != side for some, side in sides]):
             return None
-        leading = {i for i, n in enumerate(x.shape[:split]) if n > 1}
-        trailing = {i for i, n in enumerate(x.shape) if i >= split and n > 1}
-        if leading <= axes and trailing <= axes:
-            return {x: whole, made: single}, rows > 1 or columns >= LARGE
-        if trailing <= axes and not leading & axes:
-            return {x: whole, made: Extent(True, False)}, False
-        if leading <= axes and not trailing & axes:
-            return {x: whole, made: Extent(False, True)}, True
-        return None
+        extent = Extent(*[bool(some) for some, _ in sides])
+        end = extent.columns or (not extent.rows and (rows > 1 or columns >= LARGE))
+        return {x: Extent(rows > 1, True), made: extent}, end
 
     # ------------------------------------------------------------------ growing
 
