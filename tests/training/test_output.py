@@ -9,7 +9,9 @@ import subprocess
 import sys
 import textwrap
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import small
@@ -17,6 +19,7 @@ from small import run
 
 from core import training
 from core.training import extensions
+from plugins.training.extensions import log_report, report_file
 
 # -- JSON lines -------------------------------------------------------------------------------
 
@@ -49,6 +52,39 @@ def test_a_record_of_a_log_is_made_text_once(tmp_path, monkeypatch, name):
     text = (tmp_path / name).read_text()
     whole = dumps(log.log, indent=4) + "\n"
     assert text == (whole if name == "log" else "".join([dumps(r) + "\n" for r in log.log]))
+
+
+def test_a_file_that_is_written_often_takes_a_twentieth_of_the_time(tmp_path, monkeypatch):
+    """A whole file of 100,000 records for each of them would take longer than the training."""
+    now, at_work, path = [0.0], [0.0], tmp_path / "log"
+    monkeypatch.setattr(report_file, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    file = report_file.ReportFile("LogReport")
+    for number in range(2000):
+
+        def write(temporary, number=number):
+            now[0] += number / 1000  # seconds, more for each record
+            at_work[0] += number / 1000
+            temporary.write_text(str(number))
+
+        now[0] += 0.1
+        file.write(path, write, often=True)
+    assert at_work[0] < now[0] / 20 + 2
+    assert int(path.read_text()) > 1500  # not long ago
+    file.write(tmp_path / "other", lambda temporary: temporary.write_text("other"), often=True)
+    assert path.read_text() == "1999"
+    file.write(tmp_path / "other", lambda temporary: temporary.write_text("last"), often=True)
+    file.finish()
+    assert (tmp_path / "other").read_text() == "last"
+
+
+def test_a_long_log_is_whole_at_the_end(tmp_path, monkeypatch):
+    replaced, replace, ticks = [], os.replace, count()
+    monkeypatch.setattr(os, "replace", lambda *paths: replaced.append(paths) or replace(*paths))
+    monkeypatch.setattr(report_file, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    monkeypatch.setattr(log_report, "MANY", 3)
+    run(tmp_path, extensions.LogReport(trigger=(1, "iteration")))
+    assert [r["iteration"] for r in json.loads((tmp_path / "log").read_text())] == [*range(1, 11)]
+    assert len(replaced) == 4
 
 
 def test_a_log_waits_for_the_disk_at_the_end_alone(tmp_path, monkeypatch):

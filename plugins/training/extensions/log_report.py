@@ -21,6 +21,9 @@ from plugins.training.extensions.report_file import ReportFile
 if TYPE_CHECKING:
     from core.training import Loop
 
+MANY = 1000
+"""A file of more records may wait for further ones."""
+
 _FORMATS = ("json", "jsonl")
 
 
@@ -37,7 +40,9 @@ class LogReport(Extension):
     ('json'). `postprocess(record)` may change a record before it is added. `log` is the list
     itself, for other extensions.
 
-    The file is replaced as a whole: a reader never meets half of one. One that cannot be written
+    The file is replaced as a whole: a reader never meets half of one. From 1,000 records on it is
+    replaced less often, so that this takes a twentieth of the time at most: what is new may come
+    some tenths of a second later, and is all there at the end. One that cannot be written
     (a full disk) is a warning and tried again with the next record; only at the end it is an error.
     There is a warning, too, when a loss is not a number any more, and where a trigger given to
     `extend` lets it see some of the iterations alone.
@@ -141,10 +146,11 @@ class LogReport(Extension):
             record = _plain(record)
         self._log.append(record)
         if self._filename is not None and self.leads:
-            text = self._text()
+            count = len(self._log)
             self._file.write(
                 Path(trainer.out) / self._named_by(record),
-                lambda path: path.write_text(text, encoding="utf-8"),
+                lambda path: path.write_text(self._text(count), encoding="utf-8"),
+                often=count > MANY,
             )
 
     def _named_by(self, record: dict[str, Any]) -> str:
@@ -182,14 +188,15 @@ class LogReport(Extension):
             )
         self._diverged = bool(bad)
 
-    def _text(self) -> str:
-        """The whole file. What is new is made text, for there may be thousands of records."""
-        for record in self._log[len(self._written) :]:
+    def _text(self, count: int) -> str:
+        """The whole file of so many records. What is new is made text: there may be thousands."""
+        for record in self._log[len(self._written) : count]:
             text = json.dumps(record, indent=None if self._lines else 4)
             self._written.append(text.replace("\n", "\n    "))
+        written = self._written[:count]
         if self._lines:
-            return "\n".join(self._written) + "\n"
-        return "[\n    " + ",\n    ".join(self._written) + "\n]\n"
+            return "\n".join(written) + "\n"
+        return "[\n    " + ",\n    ".join(written) + "\n]\n"
 
     def finalize(self) -> None:
         """See that the file holds all records."""

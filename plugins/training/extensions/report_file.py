@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 from core.errors import place
 from plugins.serializers.atomic import replacing, sync
 from plugins.training.extensions.snapshot_files import found
+
+PART = 20
+"""Writing one file often takes one part of so many of the time."""
 
 
 class ReportFile:
@@ -25,10 +29,31 @@ class ReportFile:
         self._who = who
         self._left: dict[Path, Callable[[Path], Any]] = {}
         self._unsynced: set[Path] = set()
+        self._waits: tuple[Path, Callable[[Path], Any]] | None = None
+        self._until: tuple[Path | None, float] = (None, 0.0)  # for which file, and how long
 
-    def write(self, path: str | os.PathLike[str], write: Callable[[Path], Any]) -> None:
-        """Let `write(temporary)` make the new file; it must not change what it writes later."""
+    def write(
+        self, path: str | os.PathLike[str], write: Callable[[Path], Any], often: bool = False
+    ) -> None:
+        """Let `write(temporary)` make the new file; it must not change what it writes later.
+
+        What is to be written `often` may wait for what comes after it, or for the end: the longer,
+        the longer it takes.
+        """
         path = Path(path)
+        if self._waits is not None and self._waits[0] != path:
+            self._try(*self._waits)
+        self._waits = None
+        same, until = self._until
+        if often and same == path and time.monotonic() < until:
+            self._waits = path, write
+            return
+        began = time.monotonic()
+        self._try(path, write)
+        ended = time.monotonic()
+        self._until = path, ended + PART * (ended - began)
+
+    def _try(self, path: Path, write: Callable[[Path], Any]) -> None:
         try:
             self._replace(path, write)
         except OSError as error:
@@ -60,6 +85,9 @@ class ReportFile:
 
     def finish(self) -> None:
         """Write what could not be written; raises OSError if that is still so."""
+        if self._waits is not None:
+            path, write = self._waits
+            self._left[path], self._waits = write, None
         for path, write in list(self._left.items()):
             try:
                 self._replace(path, write)
