@@ -29,6 +29,9 @@ from core.registry.lazy import resolve
 from core.testing import check_op
 from core.testing.leaving_out import CHECKS
 from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy
+from plugins.functions.normalization.batch_normalization import BatchNormalization
+from plugins.functions.normalization.fixed_batch_normalization import FixedBatchNormalization
+from plugins.functions.normalization.group_normalization import GroupNormalization
 from plugins.functions.normalization.layer_normalization import LayerNormalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D
 from plugins.functions.rnn.gru import GRUStep
@@ -360,6 +363,9 @@ def test_operations_of_many_calls_are_loops_of_few_elements(rows: int, taken: bo
     for op, kernel, inputs in (
         (SoftmaxCrossEntropy(), softmax.softmax_cross_entropy, (x, np.zeros(rows, int))),
         (LayerNormalization(), own_statistics.layer_normalization, (x, c, c)),
+        (BatchNormalization(), normalization.batch_normalization, (x, c, c)),
+        (FixedBatchNormalization(), normalization.fixed_batch_normalization, (x, *[c] * 4)),
+        (GroupNormalization(2), own_statistics.group_normalization, (x, c, c)),
         (AveragePooling2D((1, 2)), pooling.average_pooling, (x[::4].reshape(-1, 1, 2, 2),)),
     ):
         assert (kernel(op, np, *inputs) is not NotImplemented) == taken

@@ -329,6 +329,11 @@ def contiguous(*arrays: Array) -> list[Array]:
     return [native(a) if a.flags.aligned else native(a).copy() for a in flat]
 
 
+def empty(count: int, *like: Any) -> list[Array]:
+    """So many arrays of a shape and dtype, each by itself: to take one apart takes longer."""
+    return [np.empty(*like) for _ in range(count)]
+
+
 def dense(*arrays: Array) -> list[Array]:
     """Arrays of their shapes, copied where loops could not read them as they lie in memory."""
     return [native(np.ascontiguousarray(a)) for a in arrays]

@@ -164,7 +164,7 @@ def follow(
     running_mean: Any, running_var: Any, mean: Variable, var: Variable, count: int, decay: float
 ) -> None:
     """Move running statistics towards those of a batch, over `count` elements each; 0 have none."""
-    if count:
+    if count and not running_mean is running_var is None:
         with mean.backend.beside(mean.array):
             move(running_mean, mean.array, decay)
             move(running_var, var.array * (count / max(count - 1, 1)), decay)

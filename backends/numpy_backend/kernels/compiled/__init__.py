@@ -81,6 +81,9 @@ GRADIENT = {
         "math.clip:Clip": "activation:clip",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+        "normalization.fixed_batch_normalization:FixedBatchNormalization": (
+            "normalization:fixed_batch_normalization"
+        ),
         "normalization.group_normalization:GroupNormalization": (
             "own_statistics:group_normalization"
         ),

@@ -21,6 +21,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
     contiguous,
+    empty,
 )
 
 LEAST = 131072  # elements of a part
@@ -128,7 +129,7 @@ def _divide(loop: Any, x: Array, *others: Any) -> None:
 def batch_normalization(x: Array, gamma: Array, beta: Array, eps: float) -> tuple[Array, ...]:
     """`y`, and mean and variance of each channel, of which there are as many as scales."""
     rows = np.ascontiguousarray(x).reshape(-1, gamma.size)
-    y, (mean, var, scale, part) = np.empty_like(rows), np.empty((4, gamma.size), x.dtype)
+    y, (mean, var, scale, part) = np.empty_like(rows), empty(4, gamma.size, x.dtype)
     given = *contiguous(gamma, beta), x.dtype.type(eps)
     _divide(_normalized, rows, *given, mean, var, scale, part, y)
     return y.reshape(x.shape), mean.reshape(gamma.shape), var.reshape(gamma.shape)
@@ -140,7 +141,7 @@ def batch_normalization_gradient(
     """The gradients of x, if it is wanted, of scales and of shifts."""
     given, rows = [np.ascontiguousarray(a).reshape(-1, gamma.size) for a in (g, x)]
     gx = np.empty((len(rows) if wanted else 0, gamma.size), x.dtype)
-    total, product, shift, slope = np.empty((4, gamma.size), x.dtype)
+    total, product, shift, slope = empty(4, gamma.size, x.dtype)
     channels = contiguous(mean, deviation, gamma)
     parts = np.empty((2, gamma.size), x.dtype)
     _divide(_gradients, given, rows, *channels, total, product, shift, slope, parts, gx)

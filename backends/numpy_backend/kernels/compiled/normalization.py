@@ -7,14 +7,15 @@ once, and then put together; sums are therefore taken in another order than in t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled import columns
-from backends.numpy_backend.kernels.compiled.elementary import FLOAT, ZERO
+from backends.numpy_backend.kernels.compiled import columns, few_statistics
+from backends.numpy_backend.kernels.compiled.sums_of_rows import products_of, squares_of, sum_of
 from backends.numpy_backend.kernels.compiler import (
     ROWS,
     SUMS,
@@ -25,77 +26,19 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
     contiguous,
-    inlined_exactly,
-    inlined_sum,
     suits,
 )
 from backends.numpy_backend.sums import total
 from core.typing import Shape
 
 LEAST = 65536  # elements of a part
+CALLS = 32  # of NumPy in the formulas, which from 64 elements on take longer than loops by far
 SHORT = 2  # rows of fewer elements are left to the formula
 
-# -- sums of a row: of more than ROWS elements in parts, and over these in float64 -----------------
 
-
-@inlined_sum
-def _sum(row: Any) -> Any:
-    total = ZERO
-    for i in range(row.size):
-        total += row[i]
-    return total
-
-
-@inlined_sum
-def _squares(row: Any, m: Any) -> Any:
-    total = ZERO
-    for i in range(row.size):
-        total += (row[i] - m) * (row[i] - m)
-    return total
-
-
-@inlined_sum
-def _products(given: Any, row: Any, m: Any) -> Any:
-    s, p = ZERO, ZERO
-    for i in range(given.size):
-        s += given[i]
-        p += given[i] * (row[i] - m)
-    return s, p
-
-
-@inlined_exactly
-def sum_of(row: Any) -> Any:
-    """The sum of a row."""
-    if row.size <= ROWS:
-        return _sum(row)
-    total = 0.0
-    for first in range(0, row.size, ROWS):
-        total += _sum(row[first : first + ROWS])
-    return FLOAT(total)
-
-
-@inlined_exactly
-def squares_of(row: Any, m: Any) -> Any:
-    """The sum of squared differences from a number."""
-    if row.size <= ROWS:
-        return _squares(row, m)
-    total = 0.0
-    for first in range(0, row.size, ROWS):
-        total += _squares(row[first : first + ROWS], m)
-    return FLOAT(total)
-
-
-@inlined_exactly
-def products_of(given: Any, row: Any, m: Any) -> Any:
-    """Sums of what is given, and of it times the differences of a row from a number."""
-    if row.size <= ROWS:
-        return _products(given, row, m)
-    total, product = 0.0, 0.0
-    for first in range(0, row.size, ROWS):
-        s, p = _products(given[first : first + ROWS], row[first : first + ROWS], m)
-        total += s
-        product += p
-    return FLOAT(total), FLOAT(product)
+def are_few(x: Array, of_each: int) -> bool:
+    """Whether one loop computes all of it, each statistic of not too many elements."""
+    return x.size < few_statistics.MOST and of_each <= ROWS
 
 
 # -- loops over rows; what belongs to a row stands at its number, or at that of its channel --------
@@ -164,28 +107,36 @@ def two(rows: Array) -> tuple[Array, Array]:
 # -- batch normalization ---------------------------------------------------------------------------
 
 
-def _shape(x: Array, axis: tuple[int, ...] | None, gamma: Array, *others: Array) -> Shape | None:
-    """(examples, channels, places), places being 1 where channels lie side by side."""
-    reduced = (0, *range(1 + gamma.ndim, x.ndim)) if axis is None else axis
-    channels = tuple([size for i, size in enumerate(x.shape) if i not in reduced])
-    if any([a.shape != channels for a in (gamma, *others)]):
+def _shape(f: Any, x: Array, *parameters: Array) -> Shape | None:
+    """Of x as (examples, channels, places), places being 1 where channels lie side by side."""
+    return _shape_of(x.shape, f.axis, *[a.shape for a in parameters])
+
+
+@lru_cache(1024)
+def _shape_of(x: Shape, axis: tuple[int, ...] | None, *parameters: Shape) -> Shape | None:
+    of_each = len(parameters[0])
+    reduced = (0, *range(1 + of_each, len(x))) if axis is None else axis
+    channels = tuple([size for i, size in enumerate(x) if i not in reduced])
+    if any([shape != channels for shape in parameters]):
         return None
     if reduced == tuple(range(len(reduced))):
-        return (x.size // gamma.size, gamma.size, 1)
-    places = prod(x.shape[1 + gamma.ndim :])
-    if reduced != (0, *range(1 + gamma.ndim, x.ndim)) or places < SHORT:
+        return (prod(x) // prod(channels), prod(channels), 1)
+    places = prod(x[1 + of_each :])
+    if reduced != (0, *range(1 + of_each, len(x))) or places < SHORT:
         return None
-    return (x.shape[0], gamma.size, places)
+    return (x[0], prod(channels), places)
 
 
 def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`y`, and mean and variance of each channel."""
-    shape = _shape(x, f.axis, gamma, beta) if suits(x) else None
+    shape = _shape(f, x, gamma, beta) if suits(x, calls=CALLS) else None
     if shape is None:
         return NotImplemented
     examples, channels, places = shape
     if places == 1:
         return columns.batch_normalization(x, gamma, beta, f.eps)
+    if are_few(x, examples * places):
+        return few_statistics.batch_normalization(x, gamma, beta, f.eps, shape)
     rows = np.ascontiguousarray(x).reshape(-1, places)
     means, squares = two(rows)
     divide(moments, rows, means, squares)
@@ -210,17 +161,22 @@ def batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Gradients of what comes through `y`; mean and variance are left to the formula."""
     gy, gmean, gvar = g
     x, gamma = f._sources[0].data, f._sources[1].data
-    if gy is None or gmean is not None or gvar is not None or not suits(x, gy):
+    if gy is None or gmean is not None or gvar is not None or not suits(x, gy, calls=CALLS):
         return NotImplemented
-    shape = _shape(x, f.axis, gamma)
+    shape = _shape(f, x, gamma)
     if shape is None:
         return NotImplemented
-    mean, var = f.data[1:]
-    deviation, wanted = np.sqrt(var + f.eps), needs_grad & 1 != 0
+    (mean, var), wanted = f.data[1:], needs_grad & 1 != 0
+    found: tuple[Array | None, ...]
     if shape[2] == 1:
+        deviation = np.sqrt(var + f.eps)
         found = columns.batch_normalization_gradient(gy, x, gamma, mean, deviation, wanted)
+    elif are_few(x, shape[0] * shape[2]):
+        found = few_statistics.batch_normalization_gradient(
+            gy, x, gamma, mean, var, f.eps, shape, wanted
+        )
     else:
-        found = _gradients(gy, x, gamma, mean, deviation, shape, wanted)
+        found = _gradients(gy, x, gamma, mean, np.sqrt(var + f.eps), shape, wanted)
     return tuple([a if needs_grad >> i & 1 else None for i, a in enumerate(found)])
 
 
@@ -247,9 +203,29 @@ def fixed_batch_normalization(
     f: Any, xp: Any, x: Any, gamma: Any, beta: Any, mean: Any, var: Any
 ) -> Any:
     """The formula, with its bits, in one pass."""
-    shape = _shape(x, f.axis, gamma, beta, mean, var) if suits(x) else None
+    shape = _shape(f, x, gamma, beta, mean, var) if suits(x, calls=CALLS) else None
+    if shape is not None and x.size < few_statistics.MOST:
+        return few_statistics.fixed_batch_normalization(f, x, (gamma, beta, mean, var), shape)
     if shape is None or shape[2] == 1:
         return NotImplemented
     rows = np.ascontiguousarray(x).reshape(-1, shape[2])
     (mean,) = contiguous(mean)
     return _normalized(rows, mean, var.reshape(-1) + f.eps, gamma, beta).reshape(x.shape)
+
+
+def fixed_batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """Of few elements all five gradients from the sums of channels."""
+    x, gamma, mean, var = [f._sources[i].data for i in (0, 1, 3, 4)]
+    if not suits(x, g, calls=CALLS):
+        return NotImplemented
+    shape = _shape(f, x, gamma, mean, var)
+    if shape is None or not are_few(x, shape[0] * shape[2]):
+        return NotImplemented
+    gx, ggamma, gbeta = few_statistics.batch_normalization_gradient(
+        g, x, gamma, mean, var, f.eps, shape, needs_grad & 1 != 0, own=False
+    )
+    square = var + f.eps
+    gmean = -(gbeta * (gamma / np.sqrt(square))) if needs_grad & 8 else None
+    gvar = ggamma * gamma / square * -0.5 if needs_grad & 16 else None
+    found = gx, ggamma, gbeta, gmean, gvar
+    return tuple([a if needs_grad >> i & 1 else None for i, a in enumerate(found)])

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled import normalization
+from backends.numpy_backend.kernels.compiled import few_statistics, normalization
 from backends.numpy_backend.kernels.compiled.elementary import ONE, ZERO
 from backends.numpy_backend.kernels.compiled.normalization import (
+    CALLS,
     affine,
+    are_few,
     combined,
     divide,
     moments,
     products,
-    squares_of,
-    sum_of,
     two,
 )
+from backends.numpy_backend.kernels.compiled.sums_of_rows import squares_of, sum_of
 from backends.numpy_backend.kernels.compiler import (
     ROWS,
     SUMS,
@@ -40,9 +41,6 @@ from backends.numpy_backend.kernels.compiler import (
     suits,
 )
 from backends.numpy_backend.sums import total
-
-CALLS = 16  # of NumPy in the formulas, which from 128 elements on take longer than loops by far
-
 
 # -- layers: each row is a part, and has a parameter for each of its elements ----------------------
 
@@ -147,11 +145,6 @@ def _asked_for(needs_grad: int, *gradients: Array) -> tuple[Array | None, ...]:
 # -- groups: several rows make a part, and each row has its parameters -----------------------------
 
 
-def _places(x: Array) -> int | None:
-    places = prod(x.shape[2:])
-    return places if places >= normalization.SHORT else None
-
-
 def _of_rows(f: Any, of_groups: Array, channels: int) -> Array:
     """What belongs to groups, for each of their channels."""
     return np.repeat(of_groups.reshape(-1), channels // f.groups)
@@ -159,8 +152,12 @@ def _of_rows(f: Any, of_groups: Array, channels: int) -> Array:
 
 def group_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
-    places = _places(x)
-    if places is None or not suits(x) or not gamma.shape == beta.shape == x.shape[1:2]:
+    if not suits(x, calls=CALLS) or not gamma.shape == beta.shape == x.shape[1:2]:
+        return NotImplemented
+    places = prod(x.shape[2:])
+    if are_few(x, len(x) * places):
+        return few_statistics.group_normalization(f, x, gamma, beta, places)
+    if places < normalization.SHORT:
         return NotImplemented
     examples, channels = x.shape[:2]
     rows = np.ascontiguousarray(x).reshape(-1, places)
@@ -179,8 +176,13 @@ def group_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
 def group_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """All three gradients from the sums of rows."""
     x, gamma = f._sources[0].data, f._sources[1].data
-    places = _places(x)
-    if places is None or not suits(x, g):
+    if not suits(x, g, calls=CALLS):
+        return NotImplemented
+    places = prod(x.shape[2:])
+    if are_few(x, len(x) * places):
+        found = few_statistics.group_normalization_gradient(f, g, x, gamma, places)
+        return _asked_for(needs_grad, *found)
+    if places < normalization.SHORT:
         return NotImplemented
     examples, channels = x.shape[:2]
     given, rows = [np.ascontiguousarray(a).reshape(-1, places) for a in (g, x)]
