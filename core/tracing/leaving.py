@@ -126,23 +126,3 @@ def attributes(
                 "would stay the same in each step."
             )
     return found
-
-
-def restoring(own: dict[str, Any], before: dict[str, Any], kept: dict[str, Any]) -> Any:
-    """What sets attributes of a link to what they were, and their entries."""
-
-    def restore() -> None:
-        for name in [name for name in own if name not in before]:
-            del own[name]
-        for name, value in before.items():
-            if own.get(name, own) is not value:
-                own[name] = value
-        for name, content in kept.items():
-            if not stands_for(before[name], content):
-                if isinstance(content, list):
-                    before[name][:] = content
-                else:
-                    before[name].clear()
-                    before[name].update(content)
-
-    return restore

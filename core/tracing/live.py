@@ -9,7 +9,7 @@ each run, and parameters have changed for what comes after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
@@ -19,6 +19,7 @@ from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.link.parameter import Parameter
+from core.tracing import restoring
 from core.tracing.array import TracedArray
 from core.tracing.equation import Call, Value, mapped
 from core.tracing.leaving import (
@@ -27,7 +28,6 @@ from core.tracing.leaving import (
     counting,
     delivering,
     reporting,
-    restoring,
     to_arguments,
     writing,
 )
@@ -86,7 +86,7 @@ class Live(Places):
         for path, each, before in new:
             kept = {k: v.copy() for k, v in before.items() if type(v) in (list, dict, set)}
             self.links[id(each)] = path, each, before, kept
-            self._undo.append(restoring(vars(each), before, kept))
+            self._undo.append(restoring.of_attributes(vars(each), before, kept))
         super().take(link)
         for path, each, before in new:
             for name, value in before.items():
@@ -127,40 +127,22 @@ class Live(Places):
             self.unmade.append(parameter)
             return
         name = self._paths.get(id(parameter)) or parameter.name or "parameter"
-        array, source, frozen = parameter._array, parameter._source, parameter._frozen
-        constant = parameter._constant
-        node = source or constant
-        data, grad = (None, None) if node is None else (node.data, node._grad)
-        rule = parameter.update_rule
-        t, enabled = (None, None) if rule is None else (rule.t, rule.enabled)
-
-        def restore() -> None:
-            if rule is not None and rule.enabled != enabled:
-                rule.enabled = enabled
-            moved = parameter._source is not source
-            parameter._source, parameter._constant, parameter._frozen = source, constant, frozen
-            parameter.array = array
-            if node is not None:  # of what is frozen too: `zerograds` gives it zeros
-                node._grad, node.data = grad, data
-            if moved:
-                raise TraceError(f"capture: {name} is frozen, or no longer frozen, in the step.")
-            if rule is not None and rule.t != t:
-                rule.t = t
-                raise TraceError(f"capture: {name} is updated by its rule, not by an optimizer.")
-
-        self._undo.append(restore)
+        self._undo.append(restoring.of_parameter(name, parameter))
+        array, source = parameter._array, parameter._source
+        node = source or parameter._constant
+        grad = None if node is None else node._grad
         made = self._traced(name, array, lambda: parameter._array, _counting(parameter))
         place = self.found[-1]
         parameter.array = made
         self._written[id(parameter)] = made._value
         beside = None
-        if source is None and grad is not None:
-            self._frozen.append(parameter)
         if source is not None:
             if grad is not None:
                 source._grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
                 beside = self.found[-1]
             self._delivered[id(parameter)] = source._grad, getattr(source._grad, "_value", None)
+        elif grad is not None:
+            self._frozen.append(parameter)
         self.held.append(Held(parameter, source, made, place, beside))
 
     def take_optimizer(self, optimizer: Any) -> None:
@@ -168,20 +150,9 @@ class Live(Places):
         if any([optimizer is known for known in self.optimizers]):
             return
         self.optimizers.append(optimizer)
-        kept, t = dict(vars(optimizer)), optimizer.t
         counts = _counts(optimizer)
         self._counts[id(optimizer)] = counts if optimizer._parts else dict.fromkeys(counts, 0)
-
-        def restore() -> None:
-            counted = optimizer.t != t
-            vars(optimizer).update(kept | counts)
-            optimizer.t = t
-            if counted:
-                raise TraceError(
-                    f"capture: {type(optimizer).__name__} counts steps by itself in the step."
-                )
-
-        self._undo.append(restore)
+        self._undo.append(restoring.of_optimizer(optimizer, counts))
         if optimizer.target is not None:
             self.take(optimizer.target)
 
@@ -209,7 +180,7 @@ class Live(Places):
             self._hold(x)
 
     def _hold(self, x: Any) -> None:
-        array, grad, known = x._array, x._grad, ref(x)
+        array, known = x._array, ref(x)
         if x._source is not None:
             self._borrow(x._source, x._spec)
 
@@ -217,26 +188,9 @@ class Live(Places):
             present = known()
             return array if present is None else present._array
 
-        def restore() -> None:
-            present = known()
-            if present is None:  # it was the step's own
-                return
-            other, graded = present._array is not made, present._grad is not grad
-            present.array = array
-            if graded:
-                present._grad = grad
-                raise TraceError(
-                    "capture: a Variable from outside gets a gradient. Give it as an argument, or "
-                    "make it a Parameter of a link."
-                )
-            if other:
-                raise TraceError(
-                    "capture: a Variable from outside is given another array. Make it an attribute "
-                    "of a link."
-                )
-
-        self._undo.append(restore)
-        x.array = made = self._traced("outside", array, read)
+        made = self._traced("outside", array, read)
+        self._undo.append(restoring.of_variable(x, made))
+        x.array = made
 
     # ------------------------------------------------------------------ updates
 
@@ -245,7 +199,7 @@ class Live(Places):
         tape = self._tape
         self.take_optimizer(optimizer)
         gradients = self.gradients()
-        self._replace([p for p, _ in gradients])
+        self._replace(gradients)
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
@@ -257,23 +211,10 @@ class Live(Places):
             value = Value(array.shape, array.dtype)
             array.write(value)
             outputs.append(value)
-        for each, value in zip(held, outputs, strict=False):
-            self._written[id(each.parameter)] = value
-        for each in held:
-            if each.source is not None:
-                grad = each.source._grad
-                self._delivered[id(each.parameter)] = (
-                    grad,
-                    None if grad is None else _array(grad).value,
-                )
-        made = Update(
-            optimizer,
-            [p for p, g in gradients if g is not None],
-            [p for p, g in gradients if g is None],
-            [p for p, _ in written],
-            [each.parameter for each in held],
-            graded,
-        )
+        self.gradients()  # what an update leaves is there when it has been made
+        self._parameters_written()
+        parameters = [each.parameter for each in held]
+        made = Update(optimizer, gradients, [p for p, _ in written], parameters, graded)
         self._counts[id(optimizer)] = dict.fromkeys(_counts(optimizer), 0)
         call = Call("kernel", f"{type(optimizer).__name__}.update", None, made)
         args = (*values, *[value for _, value in written])
@@ -294,9 +235,9 @@ class Live(Places):
                 self._delivered[id(parameter)] = now, present
         return found
 
-    def _replace(self, parameters: list[Any]) -> None:
+    def _replace(self, gradients: list[tuple[Any, Any]]) -> None:
         if self._first is None:
-            self._first = parameters
+            self._first = [parameter for parameter, _ in gradients]
 
     def outdated(self, places: Any) -> list[Any]:
         """Where parameters keep gradients that a program with these places replaces unread."""
@@ -339,28 +280,32 @@ class Live(Places):
             self.arguments = arguments
             found.append(Left(to_arguments(arguments, graded), grads))
         gradients = self.gradients()
-        self.differentiates |= bool(graded or [g for _, g in gradients if g is not None])
-        self._replace([p for p, _ in gradients])
-        if gradients:
-            found.append(Left(delivering([p for p, _ in gradients]), [g for _, g in gradients]))
-        cleared = [p for p in self._frozen if p._grad is None]
-        if cleared:
-            found.append(Left(delivering(cleared), [None] * len(cleared)))
+        self.differentiates |= bool(graded) or any([g is not None for _, g in gradients])
+        self._replace(gradients)
+        gradients += [(p, None) for p in self._frozen if p._grad is None]
+        written = [(p, p._array) for p, _ in self._parameters_written()]
+        for giving, pairs in ((delivering, gradients), (writing, written)):
+            if pairs:
+                parameters, arrays = zip(*pairs, strict=True)
+                found.append(Left(giving([*parameters]), [*arrays]))
+        return [*found, *self._counted(), *self._in_variables(), *self._in_attributes()]
+
+    def _counted(self) -> Iterator[Left]:
+        """How many parts the step has accumulated the gradients of."""
         for optimizer in self.optimizers:
             before = self._counts[id(optimizer)]
             more = {name: n - before[name] for name, n in _counts(optimizer).items()}
             if optimizer._parts and any(more.values()):
-                found.append(Left(counting(optimizer, more), ()))
+                yield Left(counting(optimizer, more), ())
             elif before.get("_parts") and not optimizer._parts:
                 raise TraceError(
                     f"capture: {type(optimizer).__name__}.drop_accumulated() is called in the "
                     "step. Call it outside."
                 )
-        written = self._parameters_written()
-        if written:
-            arrays = [p._array for p, _ in written]
-            found.append(Left(writing([p for p, _ in written]), arrays))
-        for path, own, name, held, array, put_array in self._variables:
+
+    def _in_variables(self) -> Iterator[Left]:
+        """The arrays of Variables that are attributes of links."""
+        for path, own, name, held, array, put in self._variables:
             if own.get(name) is not held:
                 continue
             if held._grad is not None:
@@ -368,16 +313,18 @@ class Live(Places):
                     f"capture: {path}, a Variable, gets a gradient. Make it a Parameter."
                 )
             if held._array is not array:
-                found.append(Left(put_array, held._array))
+                yield Left(put, held._array)
+
+    def _in_attributes(self) -> Iterator[Left]:
+        """What attributes of links have been set to."""
         for path, each, before, kept in self.links.values():
             put = attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
-            found += put.values()
+            yield from put.values()
             self.assigned[id(each)] = set(put)
         for parameter in self.unmade:
             if parameter._array is not None:
                 parameter._array = None
                 raise TraceError("capture: a parameter gets its array in the step.")
-        return found
 
     def changes(self) -> list[tuple[Any, Value]]:
         """The places whose arrays the step has changed, but for parameters and gradients."""

@@ -17,15 +17,14 @@ class Update:
     def __init__(
         self,
         optimizer: Any,
-        given: list[Any],
-        cleared: list[Any],
+        gradients: list[tuple[Any, Any]],
         written: list[Any],
         parameters: list[Any],
         graded: list[Any],
     ) -> None:
         self.optimizer = optimizer
-        self.given = given
-        self.cleared = cleared
+        self.given = [p for p, g in gradients if g is not None]
+        self.cleared = [p for p, g in gradients if g is None]
         self.written = written
         self.parameters = parameters
         self.graded = graded
