@@ -26,6 +26,11 @@ _FACADES = ("functions", "links", "optimizers", "optimizer_hooks", "initializers
             "utils")  # fmt: skip
 _FAMILIES = ("activation", "array", "caffe", "connection", "evaluation", "loss", "math", "model",
              "noise", "normalization", "pooling", "rnn", "theano", "util")  # fmt: skip
+_FLAT = {f"chainer.{name}" for name in (
+    "links", "optimizers", "optimizer", "initializers", "iterators", "datasets", "serializers",
+    "function_hooks", "link_hooks", "distributions", "training.extensions", "training.triggers",
+    "training.updaters")}  # fmt: skip
+"""Packages whose names stand in them, not in modules below them."""
 _MODE = "Leave it out, and call the model within `with core.using_config('train', ...):`."
 _DECIDE = {
     "train": _MODE,
@@ -166,6 +171,38 @@ def is_collapsed(path: str) -> bool:
     return any(
         plain in each.lower().replace("_", "") for each in dir(importlib.import_module(home))
     )
+
+
+def is_distribution(path: str) -> bool:
+    """Whether a path is that of a distribution, which Chainer has beside its modules."""
+    module, _, name = path.rpartition(".")
+    return module == "chainer" and not has("core", name) and has("core.distributions", name)
+
+
+def whereabouts(path: str, whole: bool, long: bool) -> str | None:
+    """What is written below `chainer` for what it names: '' as it is, None where it is not here.
+
+    Nothing follows what is `whole`. What is not `long` has no more before its name than a module,
+    which the import brings.
+
+    >>> whereabouts("chainer.links.connection.linear.Linear", True, True)
+    'links.Linear'
+    """
+    module, _, name = path.rpartition(".")
+    if module.startswith("chainer.functions") and not has("core.functions", name):
+        if has("core.links", name):
+            return f"links.{name}"
+        return None if whole and name not in _FAMILIES else ""
+    home = place(module)
+    stays = home == module.replace("chainer", "core", 1)
+    flat = module in _FLAT or (home != "core" and is_collapsed(module))
+    if whole and (flat or (stays and has_module(home))) and not has(home, name):
+        return None
+    above, _, last = module.rpartition(".")
+    is_class = not is_collapsed(module) and has(place(above), last)
+    if stays or is_class or not long or (whole and module in _FLAT):
+        return ""
+    return f"{home.partition('.')[2]}.{name}"
 
 
 def has_module(path: str) -> bool:

@@ -19,6 +19,7 @@ from libcst.metadata import (
 from plugrad.commands import port
 
 _DROPPED = {"use_cudnn", "deterministic"}
+_expression: Any = cst.parse_expression
 
 
 def rewriter() -> Any:
@@ -33,10 +34,6 @@ def _dotted(node: Any) -> str:
         front = _dotted(node.value)
         return front and f"{front}.{node.attr.value}"
     return ""
-
-
-def _expression(text: str) -> Any:
-    return cst.parse_expression(text)
 
 
 class _Port(cst.CSTTransformer):
@@ -226,44 +223,22 @@ class _Port(cst.CSTTransformer):
     def leave_Attribute(self, original: cst.Attribute, updated: cst.Attribute) -> Any:
         """Shorten paths to the module that gives a name, and find links beside functions."""
         path = self._path(original)
-        if original.attr.value == "volatile" and not path:
-            self._decide(original, port._DECIDE["volatile"])
         if not path:
+            if original.attr.value == "volatile":
+                self._decide(original, port._DECIDE["volatile"])
             return updated
         self._look(original, path)
-        module, _, name = path.rpartition(".")
         whole = original not in self._fronts
         if path == "chainer.FunctionSet":
             return updated.with_changes(attr=cst.Name("Chain"))
         if path == "chainer.__version__":
             self._decide(original, "core.__version__ is plugrad's own version.")
-        if module.startswith("chainer.functions") and not port.has("core.functions", name):
-            if port.has("core.links", name):
-                return self._shortened(original, updated, f"links.{name}")
-            if name not in port._FAMILIES and whole:
-                self._decide(original, f"{path} is not in plugrad.")
-            return updated
-        if module == "chainer" and whole and not port.has("core", name):
-            if port.has("core.distributions", name):
-                return _expression(f"{_dotted(original.value)}.distributions.{name}")
+        if whole and port.is_distribution(path):
+            return _expression(f"{_dotted(original.value)}.distributions.{original.attr.value}")
+        here = port.whereabouts(path, whole, _dotted(original).count(".") > 1)
+        if here is None:
             self._decide(original, f"{path} is not in plugrad.")
-            return updated
-        place = port.place(module)
-        flat = module in _FLAT or (place != "core" and port.is_collapsed(module))
-        if flat and whole and not port.has(place, name):
-            self._decide(original, f"{path} is not in plugrad.")
-            return updated
-        if module in _FLAT and whole:
-            return updated
-        above, _, last = module.rpartition(".")
-        is_class = not port.is_collapsed(module) and port.has(port.place(above), last)
-        stays = place == module.replace("chainer", "core", 1)
-        gone = not stays and not is_class
-        if gone and _dotted(original).count(".") > 1:
-            return self._shortened(original, updated, f"{place.partition('.')[2]}.{name}")
-        if stays and whole and port.has_module(place) and not port.has(place, name):
-            self._decide(original, f"{path} is not in plugrad.")
-        return updated
+        return self._shortened(original, updated, here) if here else updated
 
     def _shortened(self, original: cst.Attribute, updated: cst.Attribute, path: str) -> Any:
         if "#" in _code(original):
@@ -344,8 +319,7 @@ class _Port(cst.CSTTransformer):
             self._decide(original, f"{method}: {port._METHODS[method]}")
         if method in self.layers and not path:
             for arg in original.args:
-                keyword = arg.keyword.value if arg.keyword is not None else ""
-                if keyword in ("train", "test"):
+                if (keyword := _keyword(arg)) in ("train", "test"):
                     self._decide(original, f"{method}({keyword}=...): {port._DECIDE[keyword]}")
         if method == "extend":
             updated = self._extended(original, updated)
@@ -364,7 +338,7 @@ class _Port(cst.CSTTransformer):
         words = _CHAINERS | ({"train", "test"} if handed_on else set())
         named = self.get_metadata(QualifiedNameProvider, call.func, set())
         for arg in [] if any(_is_chainers(n.name) for n in named) else call.args:
-            keyword = arg.keyword.value if arg.keyword is not None else ""
+            keyword = _keyword(arg)
             if keyword in words and (handed_on or keyword not in self._arguments):
                 cure = port._DECIDE.get(keyword, "Leave it out.")
                 self._decide(call, f"{_code(call.func)}({keyword}=...), if it is Chainer's: {cure}")
@@ -398,61 +372,54 @@ class _Port(cst.CSTTransformer):
         """`extend(snapshot(trigger=t))` as `extend(snapshot(), trigger=t)`."""
         args = [
             a.with_changes(keyword=cst.Name("call_before_training"))
-            if a.keyword is not None and a.keyword.value == "invoke_before_training"
+            if _keyword(a) == "invoke_before_training"
             else a
             for a in call.args
         ]
         inner: Any = args[0].value if args else None
         given: Any = original.args[0].value if args else None
         if isinstance(given, cst.Call) and "snapshot" in self._path(given.func).rpartition(".")[2]:
-            own = [a for a in inner.args if a.keyword is not None and a.keyword.value == "trigger"]
-            if own and not any(a.keyword and a.keyword.value == "trigger" for a in args):
+            own = [a for a in inner.args if _keyword(a) == "trigger"]
+            if own and not any(_keyword(a) == "trigger" for a in args):
                 rest = [a for a in inner.args if a is not own[0]]
                 args[0] = args[0].with_changes(value=inner.with_changes(args=_joined(rest)))
                 args.append(own[0])
-        same = len(args) == len(call.args) and all(map(operator.is_, args, call.args))
-        return call if same else call.with_changes(args=_joined(args))
+        return _with(call, args)
 
     def _with_arguments(self, original: cst.Call, call: cst.Call, path: str) -> cst.Call:
         name = path.rpartition(".")[2]
-        given = {a.keyword.value for a in call.args if a.keyword is not None}
-        args = []
-        for arg in call.args:
-            keyword = arg.keyword.value if arg.keyword is not None else ""
-            if keyword in _DROPPED or (keyword == "volatile" and _is_off(arg.value)):
-                if "#" not in _code(arg):
-                    continue
-                self._decide(original, f"{name}({keyword}=...): leave it out, with its comment.")
-            if keyword == "bias" and "nobias" not in given and port.has("core.links", name):
-                arg = arg.with_changes(keyword=cst.Name("initial_bias"))
-            elif keyword == "wscale" and "initialW" not in given:
-                scaled = self._ours(original, "initializers.LeCunNormal")
-                if scaled is not None:
-                    value = cst.Call(scaled, [_plain(arg.value)])
-                    arg = arg.with_changes(keyword=cst.Name("initialW"), value=value)
-            elif keyword in port._DECIDE:
-                self._decide(original, f"{name}({keyword}=...): {port._DECIDE[keyword]}")
-            args.append(arg)
-        if (
-            path.startswith("chainer.datasets.")
-            and "download" not in given
-            and port.downloads(name)
+        given = {_keyword(arg) for arg in call.args}
+        ported = [self._argument(original, arg, name, given) for arg in call.args]
+        args = [arg for arg in ported if arg is not None]
+        downloads = path.startswith("chainer.datasets.") and port.downloads(name)
+        for keyword, value, other in (
+            ("download", "True", downloads),
+            ("weigh_batches", "False", _is_evaluator(path)),
         ):
-            args = _appended(args, cst.Arg(cst.Name("True"), cst.Name("download"), _TIGHT))
-        if _is_evaluator(path) and "weigh_batches" not in given:
-            args = _appended(args, cst.Arg(cst.Name("False"), cst.Name("weigh_batches"), _TIGHT))
-        if len(args) == len(call.args) and all(
-            a is b for a, b in zip(args, call.args, strict=True)
-        ):
-            return call
-        return call.with_changes(args=_joined(args))
+            if other and keyword not in given:  # which has another default here
+                args = _appended(args, cst.Arg(cst.Name(value), cst.Name(keyword), _TIGHT))
+        return _with(call, args)
+
+    def _argument(self, original: cst.Call, arg: cst.Arg, name: str, given: set[str]) -> Any:
+        """An argument as it is called here; None for one that is left out."""
+        keyword = _keyword(arg)
+        if keyword in _DROPPED or (keyword == "volatile" and _is_off(arg.value)):
+            if "#" not in _code(arg):
+                return None
+            self._decide(original, f"{name}({keyword}=...): leave it out, with its comment.")
+        if keyword == "bias" and "nobias" not in given and port.has("core.links", name):
+            return arg.with_changes(keyword=cst.Name("initial_bias"))
+        if keyword == "wscale" and "initialW" not in given:
+            scaled = self._ours(original, "initializers.LeCunNormal")
+            if scaled is None:
+                return arg
+            value = cst.Call(scaled, [cst.Arg(arg.value)])
+            return arg.with_changes(keyword=cst.Name("initialW"), value=value)
+        if keyword in port._DECIDE:
+            self._decide(original, f"{name}({keyword}=...): {port._DECIDE[keyword]}")
+        return arg
 
 
-_FLAT = {f"chainer.{name}" for name in (
-    "links", "optimizers", "optimizer", "initializers", "iterators", "datasets", "serializers",
-    "function_hooks", "link_hooks", "distributions", "training.extensions", "training.triggers",
-    "training.updaters")}  # fmt: skip
-"""Packages whose names stand in them, not in modules below them."""
 _IMPORT = QualifiedNameSource.IMPORT
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _CHAINERS = {"use_cudnn", "volatile", "wscale"}  # words that hardly any other program has
@@ -483,8 +450,8 @@ def _as(name: str) -> cst.AsName:
     return cst.AsName(cst.Name(name))
 
 
-def _plain(value: Any) -> cst.Arg:
-    return cst.Arg(value)
+def _keyword(arg: cst.Arg) -> str:
+    return arg.keyword.value if arg.keyword is not None else ""
 
 
 def _is_chainers(path: str) -> bool:
@@ -509,6 +476,12 @@ def _appended(args: list[Any], arg: Any) -> list[Any]:
         last = args[-1].with_changes(comma=args[-2].comma)
         return [*args[:-1], last, arg.with_changes(comma=args[-1].comma)]
     return [*args, arg]
+
+
+def _with(call: cst.Call, args: list[Any]) -> cst.Call:
+    """A call of other arguments; the same call where these are its own."""
+    same = len(args) == len(call.args) and all(map(operator.is_, args, call.args))
+    return call if same else call.with_changes(args=_joined(args))
 
 
 def _joined(args: list[Any]) -> list[Any]:

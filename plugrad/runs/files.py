@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,42 +37,44 @@ class Tree(NamedTuple):
 def walk(root: Path) -> Tree:
     """List the files; links that lead out of the folder are told, and not followed."""
     real = root.resolve()
-    files: list[Found] = []
-    problems: list[str] = []
+    tree = Tree([], [])
     left, seen = deque([("", 0)]), 0
     while left:
         folder, depth = left.popleft()
         try:
             entries = sorted(os.scandir(real / folder), key=lambda entry: entry.name)
         except OSError as error:
-            problems.append(f"{folder or '.'} cannot be listed: {error.strerror}")
+            tree.problems.append(f"{folder or '.'} cannot be listed: {error.strerror}")
             continue
-        for entry in entries:
-            if entry.name.startswith("."):  # also what is being written
-                continue
-            seen += 1
-            if seen > MOST_ENTRIES:
-                problems.append(f"Only the first {MOST_ENTRIES} files and folders are looked at.")
-                return Tree(files, problems)
+        # what is hidden may also be what is being written
+        visible = [each for each in entries if not each.name.startswith(".")]
+        for entry in visible[: MOST_ENTRIES - seen]:
+            with suppress(OSError, RuntimeError):  # gone meanwhile, or a link to itself
+                if not entry.is_dir(follow_symlinks=False):
+                    _note(entry, folder, real, tree)
+                elif depth < MOST_DEPTH:
+                    left.append((f"{folder}/{entry.name}".lstrip("/"), depth + 1))
+        seen += len(visible)
+        if seen > MOST_ENTRIES:
+            told = f"Only the first {MOST_ENTRIES} files and folders are looked at."
+            tree.problems.append(told)
+            break
+    return tree
+
+
+def _note(entry: os.DirEntry[str], folder: str, real: Path, tree: Tree) -> None:
+    """Take note of a regular file, or of a link that leads elsewhere."""
+    path = Path(entry.path)
+    if entry.is_symlink():
+        path = path.resolve()
+        if not path.is_relative_to(real):
             name = f"{folder}/{entry.name}".lstrip("/")
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if depth < MOST_DEPTH:
-                        left.append((name, depth + 1))
-                    continue
-                path = Path(entry.path)
-                if entry.is_symlink():
-                    path = path.resolve()
-                    if not path.is_relative_to(real):
-                        problems.append(f"{name} is a link that leads out of the folder.")
-                        continue
-                found = path.stat()
-            except (OSError, RuntimeError):  # gone meanwhile, or a link to itself
-                continue
-            if stat.S_ISREG(found.st_mode):
-                stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-                files.append(Found(path, folder, entry.name, stamp))
-    return Tree(files, problems)
+            tree.problems.append(f"{name} is a link that leads out of the folder.")
+            return
+    found = path.stat()
+    if stat.S_ISREG(found.st_mode):
+        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        tree.files.append(Found(path, folder, entry.name, stamp))
 
 
 def read(path: Path, most: int = MOST_BYTES) -> bytes:

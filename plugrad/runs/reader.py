@@ -61,22 +61,36 @@ class Content:
     def _read(self) -> None:
         suffix = self.found.path.suffix.lower()
         if suffix == ".mmd":
-            graph = graphs.parse(read(self.found.path).decode("utf-8", "replace"))
-            if graph is not None:
-                try:
-                    self.graph = graphs.placed(graph)
-                except ValueError as error:
-                    self.problem = str(error)
-            return
-        head = read(self.found.path, 64).lstrip(b"\xef\xbb\xbf \t\r\n")
-        if suffix in PICTURES or head[:1] not in (b"[", b"{"):
+            self._read_graph()
+        elif suffix in PICTURES or not self._begins_as_log():
             self.looked_into = False
-            return
-        if self.found.stamp[2] > MOST_BYTES:
+        elif self.found.stamp[2] > MOST_BYTES:
             size = self.found.stamp[2] // 2**20
             self.problem = f"of {size} MB is too large to be read: log more rarely"
-            return
-        values, self.problem = documents(read(self.found.path).decode("utf-8", "replace"))
+        else:
+            self._read_log()
+            if not (self.log or self.records or self.histograms):
+                self.looked_into = False
+                if suffix not in _USUAL:  # it just begins like one
+                    self.problem = None
+
+    def _begins_as_log(self) -> bool:
+        head = read(self.found.path, 64).lstrip(b"\xef\xbb\xbf \t\r\n")
+        return head[:1] in (b"[", b"{")
+
+    def _text(self) -> str:
+        return read(self.found.path).decode("utf-8", "replace")
+
+    def _read_graph(self) -> None:
+        graph = graphs.parse(self._text())
+        if graph is not None:
+            try:
+                self.graph = graphs.placed(graph)
+            except ValueError as error:
+                self.problem = str(error)
+
+    def _read_log(self) -> None:
+        values, self.problem = documents(self._text())
         if len(values) == 1 and isinstance(values[0], list):  # a list in a line of its own
             values = values[0]
         for value in values:
@@ -86,10 +100,6 @@ class Content:
                 self.histograms.append(value)
             elif isinstance(value, dict) and ("iteration" in value or "epoch" in value):
                 self.log.append(value)
-        if not (self.log or self.records or self.histograms):
-            self.looked_into = False
-            if suffix not in _USUAL:  # it just begins like one
-                self.problem = None
 
     @cached_property
     def series(self) -> dict[str, list[curves.Point]]:
