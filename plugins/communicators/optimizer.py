@@ -112,8 +112,7 @@ class MultiNodeOptimizer(GradientMethod):
         self._known: Any = None  # of the parameters that were broadcast
         self._counted = 0  # examples of the parts that have been accumulated
         self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
-        self._watches = False  # a backward, whose gradients are packed as they are complete
-        self._begun = False
+        self._watches = self._begun = False  # a backward, whose gradients are packed as they come
         self._earlier: Gradients | None = None  # those of the step before, with double buffering
         self._scaled_by: float | None = None  # the loss scale of those of the step under way
         self._draws = Draws()
@@ -142,59 +141,24 @@ class MultiNodeOptimizer(GradientMethod):
 
     def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
         """Make one step on all ranks; see `create_multi_node_optimizer`."""
-        target = self._target()
-        record = self._recording()
+        target, record = self._target(), self._recording()
         if record is not None:
             self._record(record, lossfun, args, kwds)
             return
-        if lossfun is not None:
-            self._refuse_uncallable("update", lossfun)
-            count = examples_of(args, kwds)
-            self._agree()
-        else:
-            count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
-            self._agree()
-        settings = f"{self!r}{[*self.groups] or ''}"  # with rates that ranks have for themselves
-        counts = self._communicator.tell(f"update of an optimizer, {settings}", count)
-        if _UNCOUNTED in counts:
-            self._refuse_other_ways(counts)
-            count, counts = 1, [1] * len(counts)
-        total = sum(counts)
-        if not total:
-            raise UpdateError(
-                f"{type(self).__name__}.update: expected examples on one rank at least, but the "
-                "batches of all ranks are empty."
-            )
-        self.share = count / total
+        counts = self._counts(lossfun, args, kwds)
         self._begun = False
-        if lossfun is not None and (count or is_collective(target)):
-            self._watches = True
-            try:
-                with self._sizing(), nullcontext() if count else unseen():
-                    self._differentiate(lossfun, *args, **kwds)
-            except Exception as error:
-                self._communicator.give_up(f"its loss raised {error!r}.")
-                raise
-            finally:
-                self._watches = False
-            if not count:
-                target.cleargrads()
-        elif lossfun is not None:
-            if self._unsized:
-                with self._sizing():
-                    size_parameters(lossfun, args, kwds)
-            target.cleargrads()
+        if lossfun is not None:
+            self._compute(lossfun, args, kwds)
         self._begin_sums(None)
         self._sums[-1].pack_rest(in_place=self._zero_fill)
         everywhere = None if self._zero_fill else sum(map(bool, counts))
-        found = Gradients(self._loss_scale, self._sums[-1], everywhere)
+        found: Gradients | None = Gradients(self._loss_scale, self._sums[-1], everywhere)
         if len(self._sums) == 2:  # the sums of the step before are there by now
             self._sums.reverse()
-            earlier, self._earlier = self._earlier, found
-            if earlier is None:
-                target.cleargrads()
-                return
-            found = earlier
+            found, self._earlier = self._earlier, found
+        if found is None:
+            target.cleargrads()
+            return
         if found.sums is not None:
             found.sums.unpack(found.everywhere)
         else:
@@ -202,6 +166,44 @@ class MultiNodeOptimizer(GradientMethod):
         self._scaled_by = found.scale
         with self._draws.alike(self.t):
             super().update()
+
+    def _counts(self, lossfun: Callable[..., Any] | None, args: Any, kwds: Any) -> list[int]:
+        """The examples of all ranks, or 1 each of gradients that were there before `update()`."""
+        if lossfun is not None:
+            self._refuse_uncallable("update", lossfun)
+            count = examples_of(args, kwds)
+        else:
+            count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
+        self._agree()
+        settings = f"{self!r}{[*self.groups] or ''}"  # with rates that ranks have for themselves
+        counts = self._communicator.tell(f"update of an optimizer, {settings}", count)
+        if _UNCOUNTED in counts:
+            self._refuse_other_ways(counts)
+            count, counts = 1, [1] * len(counts)
+        if not any(counts):
+            raise UpdateError(
+                f"{type(self).__name__}.update: expected examples on one rank at least, but the "
+                "batches of all ranks are empty."
+            )
+        self.share = count / sum(counts)
+        return counts
+
+    def _compute(self, lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
+        """Compute the gradients; without examples only what the other ranks wait for."""
+        if self.share or is_collective(self._target()):
+            self._watches = True
+            try:
+                with self._sizing(), nullcontext() if self.share else unseen():
+                    self._differentiate(lossfun, *args, **kwds)
+            except Exception as error:
+                self._communicator.give_up(f"its loss raised {error!r}.")
+                raise
+            finally:
+                self._watches = False
+        else:
+            self._size(lossfun, args, kwds)
+        if not self.share:
+            self._target().cleargrads()
 
     def _refuse_other_ways(self, counts: list[int]) -> None:
         """Refuse a step of gradients that some ranks have counted examples for, and some not."""
@@ -246,20 +248,20 @@ class MultiNodeOptimizer(GradientMethod):
             if self._recording() is None:
                 self._agree()
         if not count:
-            self._skip(lossfun, args, kwds)
+            if not self._parts:
+                self._target().cleargrads()
+            self._size(lossfun, args, kwds)
+            self._parts += 1
             return
         with self._sizing():
             super().accumulate(share, lossfun, *args, **kwds)
         self._counted += count
 
-    def _skip(self, lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
-        """Take note of a part without examples."""
-        if not self._parts:
-            self._target().cleargrads()
+    def _size(self, lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
+        """Let parameters that other ranks size have a size here as well, of no examples."""
         if self._unsized:
             with self._sizing():
                 size_parameters(lossfun, args, kwds)
-        self._parts += 1
 
     def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
         if not self._watches or self._parts:
