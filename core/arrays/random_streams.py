@@ -83,11 +83,8 @@ class Random:
 
     Shapes are tuples, dtypes names or dtype objects of the backend. `device` is anything that the
     backend's `asarray` takes as a device; None is its default. A backend that draws itself
-    overrides all five methods. `recorded` counts draws of a trace, which are made whenever its
-    program runs: it is 0 where numbers are drawn at once.
+    overrides all five methods.
     """
-
-    recorded: int = 0
 
     def __init__(self, backend: Any = None) -> None:
         self._backend = backend

@@ -29,6 +29,7 @@ from core.tracing.plan import Step as Step
 from core.tracing.program import Program as Program
 from core.tracing.recorded import Recorded as Recorded
 from core.tracing.tape import Applied as Applied
+from core.tracing.tape import Draws as Draws
 from core.tracing.tracing import trace as trace
 from core.tracing.tracing import unabridged as unabridged
 
@@ -37,6 +38,7 @@ __all__ = [
     "NAMES",
     "Applied",
     "Captured",
+    "Draws",
     "Equation",
     "Extent",
     "Formulas",

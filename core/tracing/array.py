@@ -40,6 +40,7 @@ class TracedArray(Operators):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, tape: tapes.Tape, value: Value, memory: Memory | None = None) -> None:
+        value = tape.same.get(value, value)
         self._tape = tape
         self._memory = memory or Memory(value)
         self._steps: tuple[Any, ...] = ()

@@ -9,7 +9,7 @@ from core.arrays.backend import Backend, Device, Random, host, on_kernels_change
 from core.errors.scalars import is_number, python_number
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, apply, as_values
-from core.tracing.equation import Call, draws
+from core.tracing.equation import Call
 from core.tracing.namespace import NAMESPACE, Namespace
 
 
@@ -143,11 +143,6 @@ class TracingBackend(Backend):
 
 class TracedRandom(Random):
     """Draws that a program makes anew whenever it runs."""
-
-    @property
-    def recorded(self) -> int:  # type: ignore[override]
-        """How many equations draw, or may draw, in the trace that is under way."""
-        return sum(map(draws, tapes.current().equations))
 
     def _drawn(self, name: str, *what: Any, device: Any) -> Any:
         made = apply(Call("random", name), what, {})

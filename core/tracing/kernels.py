@@ -416,18 +416,17 @@ def _record(
     specs: list[Spec] | None = None,
 ) -> list[TracedArray]:
     """The equation, and the traced arrays of its results, which are like the samples."""
-    made: list[TracedArray] = []
+    values: list[Value] = []
     for i, sample in enumerate(samples):
         if _is_array(sample):
             value = value_like(sample)
             value.scalar = isinstance(sample, host().xp.generic)
-            made.append(traced(tape, value))
         elif specs is None:  # which kernels alone know what to do with
-            made.append(traced(tape, Value(tuple(sample.shape), host().dtype("int32"))))
+            value = Value(tuple(sample.shape), host().dtype("int32"))
         else:  # something that gradients are added to, and of which an array is made in the end
             spec: Any = specs and specs[i]
             dtype = host().dtype(tape.backend.dtype_name(spec.dtype))
-            made.append(TracedSum(tape, Value(spec.shape, dtype, waits=True)))
-    outputs = tuple([array._value for array in made])
-    tape.record(Call("kernel", label, None, called), inputs, {}, outputs, several=True)
-    return made
+            value = Value(spec.shape, dtype, waits=True)
+        values.append(value)
+    tape.record(Call("kernel", label, None, called), inputs, {}, tuple(values), several=True)
+    return [TracedSum(tape, v) if v.waits else traced(tape, v) for v in values]

@@ -13,7 +13,7 @@ from core.errors import TraceError, place
 from core.graph.function_hook import FunctionHook
 from core.link import LinkHook
 from core.registry.once import once
-from core.tracing.equation import Call, Equation, Origin, Value, on_host, value_like
+from core.tracing.equation import Call, Equation, Origin, Value, draws, on_host, value_like
 
 _current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
 
@@ -96,6 +96,9 @@ class Tape:
         self.refused: TraceError | None = None  # also where the function goes on after it
         self.applied: list[Applied] | None = None  # operations, where somebody wants to know
         self.xp: Any = None  # the namespace of traced arrays
+        self.drawn: list[Equation] = []  # what has drawn, once more where it has again
+        self.same: dict[Value, Value] = {}  # of what has drawn again: what it was the first time
+        self.again: Iterator[Equation] | None = None  # what it is that draws again
         self._known: dict[int, tuple[Any, Value]] = {}
         self._forwards: dict[Any, Origin] = {}
         self._began: dict[Any, int] = {}
@@ -152,7 +155,26 @@ class Tape:
         several: bool = False,
     ) -> None:
         """Append an equation; arrays among the arguments are values already."""
-        self.equations.append(Equation(call, args, kwargs, outputs, several, self.origin()))
+        equation = Equation(call, args, kwargs, outputs, several, self.origin())
+        if draws(equation):
+            equation = self._first(equation)
+            self.drawn.append(equation)
+        if equation.outputs is outputs:
+            self.equations.append(equation)
+
+    def _first(self, equation: Equation) -> Equation:
+        """The equation whose draws are to be given; itself where they are new ones."""
+        if self.again is None:
+            return equation
+        earlier = next(self.again, None)
+        if earlier is None or _drawn_of(earlier) != _drawn_of(equation):
+            raise self.refusal(
+                "forget: func draws other random numbers when it is called again for gradients, or "
+                "it was first called outside of the trace. Draw them outside of forget, and give "
+                "them as arguments"
+            )
+        self.same.update(zip(equation.outputs, earlier.outputs, strict=True))
+        return earlier
 
     def constant(self, array: Any, made: bool = False) -> Value:
         """The value of an array from outside, or of one that has been `made` in the trace.
@@ -240,6 +262,43 @@ class Tape:
         error = TraceError(text + (f" ({', '.join(where)})" if where else ""))
         self.refused = self.refused or error
         return error
+
+
+class Draws:
+    """What is drawn in a trace from when this is made until `end`, to be had again."""
+
+    def __init__(self) -> None:
+        self._tape = _current.get()
+        self._first = self._end = self._count()
+
+    def _count(self) -> int:
+        return 0 if self._tape is None else len(self._tape.drawn)
+
+    def end(self) -> None:
+        """Leave out what is drawn from now on."""
+        self._end = self._count()
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """A context in which draws of a trace are these, one after the other.
+
+        There it raises TraceError where something else is drawn, or in another trace.
+        """
+        tape = _current.get()
+        if tape is None:
+            yield
+            return
+        known = tape.drawn[self._first : self._end] if tape is self._tape else []
+        before, tape.again = tape.again, iter(known)
+        try:
+            yield
+        finally:
+            tape.again = before
+
+
+def _drawn_of(equation: Equation) -> Any:
+    call = equation.call
+    return call.kind, call.name, [(v.shape, v.dtype) for v in equation.outputs]
 
 
 def users_line() -> str:

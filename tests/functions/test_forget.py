@@ -11,7 +11,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import Parameter, Variable
-from core.errors import GraphError
+from core.errors import GraphError, TraceError
 from core.testing.gradient_check import check_backward, check_double_backward
 
 A, B = np.random.default_rng(0).normal(size=(2, 3, 4))
@@ -262,19 +262,41 @@ def test_running_statistics_move_once(make, finetune):
     assert core.config.in_recomputing is False
 
 
-@pytest.mark.filterwarnings("ignore:core.capture. step is not replayed")
-@pytest.mark.parametrize("inner", [lambda a: F.dropout(a * a, 0.5), lambda a: F.relu(a * a)])
-def test_captured_steps_draw_for_gradients_what_the_values_have(inner):
+DRAWING = {
+    "dropout": lambda a: F.dropout(a * a, 0.5),
+    "none": lambda a: F.relu(a * a),
+    "one within another": lambda a: F.dropout(F.forget(lambda a: F.dropout(a * a), a) * a / a),
+    "normal": lambda a: F.absolute(F.gaussian(a * 0, a * 0)) * a * a,
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_traces_draw_for_gradients_what_the_values_have(name):
     def step(x):
         x = Variable(x)
-        y = F.forget(inner, x)
+        y = F.forget(DRAWING[name], x)
         (gx,) = core.grad([F.sum(y)], [x])
         return y.array, gx.array
 
     captured = core.capture(step)
-    for i in range(1, 4):
-        x = np.linspace(i, 2 * i, 50)
-        y, gx = captured(x)
+    x = np.linspace(1, 2, 50)
+    functions = (step, captured, captured, captured, core.trace(step, x))
+    for function in (*functions, core.vmap(step)):
+        core.seed(0)
+        y, gx = function(x if function in functions else x[None])
         np.testing.assert_allclose(gx, 2 * y / x)
-    random = "forget: func draws random numbers" in captured.report()
-    assert random == (captured.replayed == 0)
+        assert function not in functions or y.tobytes() == step_of_seed(step, x)
+    assert captured.replayed == 2
+    core.seed(None)
+
+
+def step_of_seed(step, x):
+    core.seed(0)
+    return step(x)[0].tobytes()
+
+
+def test_what_was_drawn_outside_of_a_trace_is_not_drawn_in_it():
+    x = Variable(np.ones(9))
+    y = F.forget(F.dropout, x)
+    with pytest.raises(TraceError, match="forget: func draws .* first called outside of the trace"):
+        core.trace(lambda w: core.grad([F.sum(y * w)], [x])[0], np.ones(9))

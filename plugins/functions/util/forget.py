@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, overload
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
-from core.arrays.backend import current, random_state, set_random_state
-from core.errors import GraphError, TraceError
+from core.arrays.backend import random_state, set_random_state
+from core.errors import GraphError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
-from core.tracing import derivatives
+from core.tracing import Draws, derivatives
 from core.typing import AnyArray, Array
 
 Func = Callable[..., Any]
@@ -27,6 +27,7 @@ class _Replay:
         self.state = random_state()
         self.train = config.train
         self.around = derivatives.what_is_around()
+        self.draws = Draws()
 
     def within(self, xs: Sequence[Variable]) -> AbstractContextManager[None]:
         """A context in which derivatives that `func` takes are differentiable, where it matters."""
@@ -34,11 +35,12 @@ class _Replay:
 
     def run(self, xs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs, with their graph; the state of random numbers stays what it is."""
-        now, recorded = random_state(), current().random.recorded
+        now = random_state()
         set_random_state(self.state)
         try:
             with (
                 self.within(xs),
+                self.draws.again(),
                 using_config("enable_backprop", True),
                 using_config("train", self.train),
                 using_config("in_recomputing", True),
@@ -46,12 +48,6 @@ class _Replay:
                 outputs = _as_tuple(self.func(*xs))
         finally:
             set_random_state(now)
-        if current().random.recorded != recorded:
-            raise TraceError(
-                "forget: func draws random numbers, which a program would draw anew for the "
-                "gradients. Draw them outside and give them as arguments, or leave forget out: "
-                "core.capture(remat=...) saves memory, too."
-            )
         return outputs
 
 
@@ -74,6 +70,7 @@ class Forget(FunctionNode):
         apart = _apart(xs)
         with self.replay.within(apart):
             outputs = self._computed(apart)
+        self.replay.draws.end()
         leaves = _leaves(outputs, apart, start)
         if not outputs or not (leaves or any([x.requires_grad for x in xs])):
             return outputs
@@ -163,7 +160,8 @@ def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
         TypeError: `func` returns something else.
         GraphError: `func` reads a Variable that was computed from others outside, and is not among
             its arguments.
-        TraceError: In the backward, within a trace: `func` draws random numbers.
+        TraceError: In the backward, within a trace: `func` draws other random numbers than in its
+            first call, or made that outside of the trace.
 
     Source: Chen, Xu, Zhang and Guestrin 2016, "Training deep nets with sublinear memory cost"
     (arXiv:1604.06174).
