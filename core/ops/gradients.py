@@ -41,6 +41,7 @@ class GradientWriter(Writer):
             "only_needed": only_needed,
             "namespace_of": namespace_of,
             "constant": operands.as_constant,
+            "as_array": operands.scalar_as_array,
             "variable_of": variable_of,
         }
         super().__init__(declared, arity, scope)
@@ -82,16 +83,17 @@ class GradientWriter(Writer):
         Of what is computed in a wider dtype, one that takes 16-bit floats as they are.
         """
         lines = []
-        array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
             if self.wide and (self.mixed or not getattr(kernel, "takes_halves", False)):
                 continue
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             least = 0 if self.declared.outputs else getattr(kernel, "least", 0)
             large = f" and g.size >= {least}" if least else ""
+            # Of a result without dimensions, NumPy's arithmetic may have made a scalar.
+            g = "g" if self.declared.outputs else f"g if type(g) is type{i} else as_array(g)"
             lines += [
-                f"  if {array_type} is type{i}{large}:",
-                f"    gradients = kernel{i}(f, g, needs_grad)",
+                f"  if f._sources[0].spec.type is type{i}{large}:",
+                f"    gradients = kernel{i}(f, {g}, needs_grad)",
                 "    if gradients is not NotImplemented: return gradients",
             ]
         return lines
@@ -104,8 +106,7 @@ class GradientWriter(Writer):
             self.scope["recorded"] = self.declared.recorded.ready_call()
             return [f"  gradients = (recorded({', '.join(texts[2:])}),)"]
         lone = self.arity == 1 and not self.declared.variadic
-        inline = self.expression(rule, texts) if self.inline and lone else None
-        if inline:
+        if self.inline and lone and (inline := self.expression(rule, texts)):
             return [f"  gradients = ({inline},)"]
         lines = [f"  gradients = rule({', '.join(texts)})"]
         if lone:

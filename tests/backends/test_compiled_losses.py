@@ -66,3 +66,21 @@ def test_a_wrong_label_is_told_of_as_before():
     t[1, 3, 4] = 3
     with taking(1), pytest.raises(OutOfRange, match=r"got 3 at \(1, 3, 4\)"):
         F.softmax_cross_entropy(x, t)
+
+
+LOSSES = {
+    "softmax_cross_entropy": lambda x: F.softmax_cross_entropy(x, np.arange(40) % 60),
+    "sigmoid_cross_entropy": lambda x: F.sigmoid_cross_entropy(
+        x, np.arange(2400).reshape(x.shape) % 2
+    ),
+    "logsumexp": F.logsumexp,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_that_is_part_of_a_sum_has_the_gradient_of_its_loop(name):
+    """NumPy's arithmetic makes scalars of gradients without dimensions, which loops take too."""
+    x = core.Variable(np.random.default_rng(0).normal(0, 3, (40, 60)).astype("f"))
+    with taking(1):
+        alone, part = (core.grad([y], [x])[0] for y in (LOSSES[name](x), LOSSES[name](x) * 1.0))
+    assert alone.array.tobytes() == part.array.tobytes()
