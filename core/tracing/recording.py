@@ -107,22 +107,19 @@ class Recording(Signature):
         self._own_parameters = {id(p) for p, *_ in places.held}
         self._arguments = places.arguments
         self._apart = apart
-        self._unmade = places.unmade
-        owned = [vars(link) for _, link, _, _ in places.links.values()]
-        self._owned = [(own, name, own[name]) for own in owned for name in own["_params"]]
-        self._links = [_plain_attributes(vars(link)) for _, link, _, _ in places.links.values()]
-        self._objects = [
-            each
-            for key, (_, link, _, _) in places.links.items()
-            for each in _other_attributes(vars(link), places.assigned[key])
+        links = [(vars(link), places.assigned[key]) for key, (_, link, *_) in places.links.items()]
+        self._identical: list[tuple[Any, Any, Any]] = [
+            *[(itemgetter(name), own, own[name]) for own, _ in links for name in own["_params"]],
+            *[(attrgetter("_array"), p, None) for p in places.unmade],
         ]
-        self._optimizers = [(o, _of_optimizer(o)) for o in places.optimizers]
+        self._optimizers = places.optimizers
         held = {each.place for each in places.held}
-        self._others = [
-            (place.read, place.value.shape, place.read().dtype)
-            for place in program.places
-            if place not in held
+        self._equal = [
+            *[each for own, _ in links for each in _plain_attributes(own)],
+            *[(_of_optimizer, o, _of_optimizer(o)) for o in places.optimizers],
+            *[(_form, p.read, _form(p.read)) for p in program.places if p not in held],
         ]
+        self._objects = [each for own, put in links for each in _other_attributes(own, put)]
         self._outdated = places.outdated(program.places)
         self._around = around
         self._reads = [place.read for place in program.places]
@@ -145,37 +142,19 @@ class Recording(Signature):
         """Whether all but the arguments is as it was at the recording."""
         if _kernels[0] != self._kernels or current_state().settings() != self.settings:
             return False
-        for p, spec, constant, bare in self._parameters:
-            source = p._source
-            if p._spec is not spec or (source is None) is not constant:
-                return False
-            if ((p if source is None else source)._grad is None) is not bare:
-                return False
-        for own, name, parameter in self._owned:
-            if own[name] is not parameter:
-                return False
-        for own, count, values_of, values in self._links:
-            if len(own) != count or values_of(own) != values:
-                return False
-        for own, name, held in self._objects:
-            if not stands_for(own.get(name), held):
-                return False
-        for optimizer, values in self._optimizers:
-            if _of_optimizer(optimizer) != values:
-                return False
-        for p in self._unmade:
-            if p._array is not None:
-                return False
-        if not self._around.holds():
-            return False
         try:
-            for read, shape, dtype in self._others:
-                array = read()
-                if array.shape != shape or array.dtype != dtype:
+            for look, x, found in self._identical:
+                if look(x) is not found:
                     return False
-        except (AttributeError, KeyError):  # what held an array holds none
+            for look, x, found in self._equal:
+                if look(x) != found:
+                    return False
+            for own, name, held in self._objects:
+                if not stands_for(own.get(name), held):
+                    return False
+        except (AttributeError, KeyError):  # there is nothing where something was
             return False
-        return True
+        return _stand(self._parameters) and self._around.holds()
 
     def unfit(self, given: Any, variables: list[Any]) -> str | None:
         """Why arguments are not what it takes them for: each by itself; None if they are."""
@@ -220,14 +199,14 @@ class Recording(Signature):
 
     def _try(self, *arrays: Any) -> tuple[Any, ...]:
         """Run the program for the first time; what its library cannot do is left to eager."""
-        random, counts = random_state(), [optimizer.t for optimizer, _ in self._optimizers]
+        random, counts = random_state(), [optimizer.t for optimizer in self._optimizers]
         backend = self.program.backend
         try:
             program = staged(self.program)
             run = compiled(in_sequences(program), live=True)
             results = run(*arrays)
         except Exception as error:
-            moved = counts != [optimizer.t for optimizer, _ in self._optimizers]
+            moved = counts != [optimizer.t for optimizer in self._optimizers]
             if backend is host() or moved or isinstance(error, OutOfRange):
                 raise
             set_random_state(random)
@@ -286,12 +265,13 @@ def _is_plain(x: Any) -> bool:
     return isinstance(x, dict) and all(map(_is_plain, x.values()))
 
 
-def _plain_attributes(own: dict[str, Any]) -> tuple[dict[str, Any], int, Any, Any]:
+def _plain_attributes(own: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Attributes of a link that are numbers, text, links, functions or structures of such."""
     names = [name for name, value in own.items() if _is_plain(value)] or ["_params"]
     values = [own[name] for name in names]
     values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]
-    return own, len(own), itemgetter(*names), values[0] if len(names) == 1 else tuple(values)
+    yield len, own, len(own)
+    yield itemgetter(*names), own, values[0] if len(names) == 1 else tuple(values)
 
 
 def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any, str, Any]]:
@@ -303,6 +283,22 @@ def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any,
 
 def _itself(x: Any) -> Any:
     return x
+
+
+def _stand(parameters: list[tuple[Any, ...]]) -> bool:
+    """Whether parameters have arrays of their shapes, take part in graphs, and have gradients."""
+    for p, spec, constant, bare in parameters:
+        source = p._source
+        if p._spec is not spec or (source is None) is not constant:
+            return False
+        if ((p if source is None else source)._grad is None) is not bare:
+            return False
+    return True
+
+
+def _form(read: Callable[[], Any]) -> tuple[Any, Any]:
+    array = read()
+    return array.shape, array.dtype
 
 
 def _of_optimizer(optimizer: Any) -> tuple[Any, ...]:

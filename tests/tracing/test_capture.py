@@ -623,11 +623,15 @@ def test_attributes_of_links_and_numbers_around_the_step():
             factor = value
 
         m.__dict__["set_factor"] = set_factor
+        m[1].note = "of nothing"
         del rate
         return m, o, step
 
     def between(run, i):
         run.model[1].ratio = (0.5, 0.5, 0.5, 0.1, 0.1)[i]
+        if i == 3:  # as many attributes, of other names
+            del run.model[1].note
+            run.model[1].remark = "of nothing"
         if i == 4:
             run.model.set_factor(2.0)
 
