@@ -253,19 +253,10 @@ class Captured:
         return given, recording
 
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
-        if any([x.requires_grad and x._grad is not None for x in variables]):
-            self._tell(
-                "capture: expected Variables without gradients as arguments, got one whose "
-                "gradient is to be added to. Give new Variables, or arrays."
-            )
+        reason = _unfit(form, variables)
+        if reason is not None:
+            self._tell(reason)
             return None
-        for leaf in leaves(form):
-            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES, host().xp.generic)):
-                self._tell(
-                    "capture: expected arguments of arrays, numbers and text, got a "
-                    f"{type(leaf).__name__}."
-                )
-                return None
         key = tuple([(type(a), a.shape, a.dtype) for a in given])
         found = self._found.get(key, [])
         for i, each in enumerate(found):
@@ -273,35 +264,41 @@ class Captured:
                 if not isinstance(each, Recording):
                     return None
                 return each if each.first is None else self._again(found, i, given, form)
-        if self._recordings >= MOST:
-            cure = found[-1].other(form) if found else "Give batches of one shape, or pad them."
-            self._tell(
-                f"has been recorded for {MOST} signatures; it is run as it is for others. {cure}"
-            )
+        made = None if self._is_full(found, form) else self._tried(given, form)
+        if made is None:
             return None
-        if self._refused >= MOST:  # why, has been said; a trial takes as long as many calls
-            return None
-        self._gates = self._found_gates()
-        with alone(self._gates) as free:
-            if not free:
-                return None
-            try:
-                made: Recording | Refusal = self._made(given, form, True)
-                self._recordings += 1
-            except Exception as error:
-                if self.calls == 1:
-                    return None
-                self._tell(str(error))
-                made = Refusal(form)
-                self._refused += 1
         self._found.setdefault(key, found).append(made)
         if isinstance(made, Refusal):
             return None
         if form == (tuple([Leaf(i, "array") for i in range(len(given))]), {}):
             self._array_type = type(given[0]) if given else self._array_type
             self._plain.setdefault(tuple([spec[1:] for spec in key]), []).append(made)
-        if self.remat is not None:
-            self._tell_peak(made.program)
+        return made
+
+    def _is_full(self, found: list[Recording | Refusal], form: Any) -> bool:
+        """Whether no more signatures are tried, which takes as long as many calls."""
+        if self._recordings >= MOST:
+            cure = found[-1].other(form) if found else "Give batches of one shape, or pad them."
+            self._tell(
+                f"has been recorded for {MOST} signatures; it is run as it is for others. {cure}"
+            )
+        return max(self._recordings, self._refused) >= MOST
+
+    def _tried(self, given: list[Any], form: Any) -> Recording | Refusal | None:
+        """A recording, or that there is none; None where a later call may give one."""
+        self._gates = self._found_gates()
+        with alone(self._gates) as free:
+            if not free:
+                return None
+            try:
+                made = self._made(given, form, True)
+            except Exception as error:
+                if self.calls == 1:
+                    return None
+                self._tell(str(error))
+                self._refused += 1
+                return Refusal(form)
+        self._recordings += 1
         return made
 
     def _again(self, found: list[Any], i: int, given: list[Any], form: Any) -> Recording | None:
@@ -387,14 +384,7 @@ class Captured:
         )
         first = program
         if final and self.fuse:
-            began = time.perf_counter()
-            program = program.fused()
-            seconds = time.perf_counter() - began
-            groups = [e.call.function for e in program.equations]
-            inside = [len(each.equations) for each in groups if isinstance(each, Group)]
-            self._loops.append(
-                f"  {len(inside)} loops of {sum(inside)} operations, made in {seconds:.2f} s"
-            )
+            program = self._fused(program)
         if final and self.remat is not None:
             program = self._rematerialized(program, self.remat)
         put = [each.put for each in left]
@@ -404,24 +394,32 @@ class Captured:
         made.is_early = self.calls == 1
         return made
 
+    def _fused(self, program: Program) -> Program:
+        began = time.perf_counter()
+        found = program.fused()
+        seconds = time.perf_counter() - began
+        groups = [equation.call.function for equation in found.equations]
+        inside = [len(each.equations) for each in groups if isinstance(each, Group)]
+        self._loops.append(
+            f"  {len(inside)} loops of {sum(inside)} operations, made in {seconds:.2f} s"
+        )
+        return found
+
     def _rematerialized(self, program: Program, most: int) -> Program:
+        """The program with what is computed again; warns where `most` bytes cannot be reached."""
         found = rematerialized(program, most)
         repeated, reached = len(found.equations) - len(program.equations), peak(found)
         self._loops.append(
             f"  {reached:,} bytes in use at most, {repeated} operations repeated; "
             f"{peak(program):,} without"
         )
-        return found
-
-    def _tell_peak(self, program: Program) -> None:
-        """Warn where as few bytes as may be in use cannot be reached."""
-        reached = peak(program)
-        if self.remat is not None and reached > self.remat:
+        if reached > most:
             warn(
-                f"core.capture: {self.name}: expected at most {self.remat:,} bytes in use (remat), "
-                f"got {reached:,}. What is left is not computed again cheaply: give smaller "
-                "batches, or more bytes."
+                f"core.capture: {self.name}: expected at most {most:,} bytes in use (remat), got "
+                f"{reached:,}. What is left is not computed again cheaply: give smaller batches, "
+                "or more bytes."
             )
+        return found
 
     def _tell(self, reason: str) -> None:
         if reason not in self.reasons:
@@ -469,6 +467,22 @@ class Captured:
         every = [each for found in self._found.values() for each in found]
         stages = [line for each in every if isinstance(each, Recording) for line in each.stages()]
         return "\n".join([*lines, *self._loops, *stages, *refused])
+
+
+def _unfit(form: Any, variables: list[Any]) -> str | None:
+    """Why a step with such arguments is never recorded; None if it may be."""
+    if any([x.requires_grad and x._grad is not None for x in variables]):
+        return (
+            "capture: expected Variables without gradients as arguments, got one whose "
+            "gradient is to be added to. Give new Variables, or arrays."
+        )
+    for leaf in leaves(form):
+        if not isinstance(leaf, (Leaf, *PLAIN_LEAVES, host().xp.generic)):
+            return (
+                "capture: expected arguments of arrays, numbers and text, got a "
+                f"{type(leaf).__name__}."
+            )
+    return None
 
 
 def _seeded(before: Any, after: Any) -> bool:
