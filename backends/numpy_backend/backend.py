@@ -24,6 +24,7 @@ from core.errors.place import no_dtype
 from core.registry.threads import num_threads
 from core.typing import Sizes
 
+_greatest = np.maximum.reduce
 _NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes
 
 
@@ -197,13 +198,17 @@ class NumpyBackend(Backend):
         """Negative numbers, read as unsigned ones, are greater than any size."""
         if not numbers.size:
             return False
-        dtype = numbers.dtype
-        return bool(numbers.view(f"{dtype.byteorder}u{dtype.itemsize}").max() >= size)
+        return bool(_greatest(numbers.view(_unsigned(numbers.dtype)), None) >= size)
 
 
 @lru_cache(maxsize=256)  # NumPy puts it together anew each time, in 2 us
 def _plain_name(dtype: np.dtype[Any]) -> str:
     return str(dtype.name)
+
+
+@lru_cache(maxsize=256)
+def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"{dtype.byteorder}u{dtype.itemsize}")
 
 
 def _bfloat16() -> np.dtype[Any]:

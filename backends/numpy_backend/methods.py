@@ -64,14 +64,24 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return a.repeat(repeats, axis) if type(a) is _Array else np.repeat(a, repeats, axis)
 
 
+def _alike(arrays: Sequence[Any]) -> bool:
+    """Whether they are arrays of NumPy's own class and of one shape, of which there are some."""
+    if not arrays or type(arrays[0]) is not _Array:
+        return False
+    shape = arrays[0].shape
+    return all([type(a) is _Array and a.shape == shape for a in arrays])
+
+
 def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
     """`numpy.stack`."""
-    if options or type(axis) is not int or not arrays:
+    if options or type(axis) is not int or not _alike(arrays):
         return np.stack(arrays, axis, **options)
-    first = np.shape(arrays[0])
-    if not all([type(a) is _Array and a.shape == first for a in arrays]):
-        return np.stack(arrays, axis)
     return np.concatenate([expand_dims(a, axis) for a in arrays], axis)
+
+
+def astype(x: Any, dtype: Any, /, **options: Any) -> Any:
+    """`numpy.astype`."""
+    return x.astype(dtype) if type(x) is _Array and not options else np.astype(x, dtype, **options)
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -83,6 +93,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "take": take,
     "repeat": repeat,
     "stack": stack,
+    "astype": astype,
 }
 """For arrays of any size."""
 
@@ -110,6 +121,13 @@ def broadcast_to(a: Any, shape: Any, **options: Any) -> Any:
         y[...] = a
         return y
     return np.broadcast_to(a, shape, **options)
+
+
+def stack_of_few(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
+    """`numpy.stack`, one after the other along the first axis."""
+    if axis == 0 and type(axis) is int and not options and _alike(arrays):
+        return np.array(arrays)
+    return stack(arrays, axis, **options)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -145,6 +163,7 @@ OF_FEW: dict[str, Callable[..., Any]] = {
     "ones_like": ones_like,
     "broadcast_to": broadcast_to,
     "mean": mean,
+    "stack": stack_of_few,
     "max": _MAX,
     "amax": _MAX,
     "min": _MIN,

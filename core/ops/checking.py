@@ -29,22 +29,22 @@ def checked(f: GeneralForm, specs: Sequence[Spec | None], types_too: bool) -> li
 
 def _initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
     """The specs; GraphError where an input has no array yet."""
-    for name, spec in zip(_named(f, len(specs)), specs, strict=True):
+    for i, spec in enumerate(specs):
         if spec is None:
             raise GraphError(
-                f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
-                "initialize(shape) on the parameter."
+                f"{f.label}: input {_named(f, len(specs))[i]} is uninitialized. Give its link an "
+                "input first, or call initialize(shape) on the parameter."
             )
     return list(specs)  # type: ignore[arg-type]
 
 
 def _refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
     """Raise BackendError where inputs live on several backends or devices."""
-    places: dict[Any, str] = {}  # each with the first input that is there
-    for spec, name in zip(specs, _named(f, len(specs)), strict=True):
-        places.setdefault((spec.backend, spec.device), name)
+    places: dict[Any, int] = {}  # each with the first input that is there
+    for i, spec in enumerate(specs):
+        places.setdefault((spec.backend, spec.device), i)
     if len(places) > 1:
-        there = {str(backend.named(device)): name for (backend, device), name in places.items()}
+        there = {str(b.named(d)): _named(f, len(specs))[i] for (b, d), i in places.items()}
         named = " and ".join(f"{name} on {place}" for place, name in there.items())
         cures = " or ".join(f"to_device({place!r})" for place in there)
         raise BackendError(

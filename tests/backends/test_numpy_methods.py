@@ -14,6 +14,7 @@ from backends.numpy_backend.namespace import few, namespace
 
 AXES = st.one_of(st.none(), st.integers(-4, 3), st.sampled_from([(0,), (0, 1), (-1, 0), ()]))
 CALLS = {
+    "astype": (("d",), (np.int16,), ("?",), (None,), ("no dtype",)),
     "reshape": ((-1,), (2, -1), ((3, 4),), ([4, 3],), (np.int64(-1),)),
     "permute_dims": ((), ((1, 0),), (None,), ((0, 0),), ((2, 0, 1),)),
     "matrix_transpose": ((),),

@@ -9,13 +9,15 @@ import pytest
 from all_ops import OPS
 from functions import test_namespace
 from functions.test_every_function import FIRST, filled
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles.cases import draw
 
 import core
 import core.functions as F
 import core.links as L
 from core.errors import InvalidSetting, InvalidType
-from core.errors.kinds import kind_of
+from core.errors.kinds import MISSING, kind_of
 from core.ops.namespace import namespace as xp
 
 WRONG = {
@@ -251,3 +253,25 @@ def test_a_dtype_that_does_not_exist_is_refused_by_name(name, argument, call):
         call("flaot32")
     with pytest.raises(TypeError, match=f"^{name}: expected {argument} to be a dtype; .* 5"):
         call(5)
+
+
+NESTED = (
+    "tuple[tuple[int, int], ...]",
+    "tuple[tuple[float, float], ...] | None",
+    "int | list[int | list[int]]",
+    "tuple[tuple[tuple[int, ...], ...], ...]",
+)
+ONES = st.sampled_from([1, True, 0.5, "a", None, np.int64(2), 1j])
+
+
+@given(
+    st.sampled_from(NESTED),
+    st.recursive(ONES, lambda v: st.one_of(st.tuples(v), st.tuples(v, v), st.lists(v, max_size=2))),
+)
+def test_what_passes_the_quick_test_is_taken_as_it_is(annotation, value):
+    kind, scope = kind_of(annotation), {"v": value}
+    passes = eval(kind.test("v", scope), scope)
+    taken = kind.take(value)
+    assert not passes or repr(taken) == repr(value)
+    if taken is not MISSING:
+        assert eval(kind.test("v", scope), scope | {"v": taken})

@@ -55,15 +55,17 @@ def cast(x: Array, typ: DType) -> Variable:
         came = "None" if typ is None else "a Variable"
         raise InvalidSetting(f"cast: expected typ to be a dtype or the name of one, got {came}")
     x = as_variable(x)
-    to = x.backend.dtype(typ)
-    if x.dtype == to:
+    backend, dtype = x.backend, x.dtype
+    to = backend.dtype(typ)
+    if dtype == to:
         return x
-    if x.backend.kind(to) != "c":
-        refuse_complex(f"cast to {x.backend.dtype_name(to)}", x)
-    if x.backend.kind(to) in "biu":
-        lost = f"to {x.backend.dtype_name(to)}"
-    elif x.requires_grad and x.backend.kind(x.dtype) in "biu":
-        lost = f"from {x.backend.dtype_name(x.dtype)}"
+    before, after = backend.kind(dtype), backend.kind(to)
+    if before == "c" != after:
+        refuse_complex(f"cast to {backend.dtype_name(to)}", x)
+    if after in "biu":
+        lost = f"to {backend.dtype_name(to)}"
+    elif before in "biu" and x.requires_grad:
+        lost = f"from {backend.dtype_name(dtype)}"
     else:
         return Cast.call(x, typ)
     y = Cast.call(x.array, typ)

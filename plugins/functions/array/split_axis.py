@@ -12,7 +12,6 @@ from core.typing import AnyArray, Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.remembered import RememberingDomain
 from plugins.functions.array.reshape import reshape
-from plugins.functions.axes import axes_of
 
 
 def _fits(f: Any, x: Any) -> None:
@@ -53,7 +52,7 @@ class SplitAxis(FunctionNode):
 
     def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         (x,) = inputs
-        (axis,) = axes_of(self.axis, x.ndim)
+        axis = self.axis % x.ndim
         before = (slice(None),) * axis
         places = self._places(x.shape[axis])
         pairs = zip(places[:-1], places[1:], strict=True)

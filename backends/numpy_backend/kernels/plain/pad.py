@@ -10,15 +10,17 @@ import numpy as np
 
 def constant_pad(f: Any, xp: Any, x: Any) -> Any:
     """The formula's, where borders have one value."""
-    used = [
-        (value, copysign(1.0, value))
-        for widths, values in zip(f.pad_width, f.constant_values, strict=True)
-        for width, value in zip(widths, values, strict=True)
-        if width
-    ]
-    if len(set(used)) != 1 or not x.dtype.isnative:
+    widths, values = f.pad_width, f.constant_values
+    border = values[0][0] if values else 0.0
+    one = all([v is border or _alike(v, border) for pair in values for v in pair])
+    if not one or not x.dtype.isnative:
         return NotImplemented
-    widths = list(zip(f.pad_width, x.shape, strict=True))
-    padded = np.full([before + n + after for (before, after), n in widths], used[0][0], x.dtype)
-    padded[tuple([slice(before, before + n) for (before, _), n in widths])] = x
+    padded = np.empty([b + n + a for (b, a), n in zip(widths, x.shape, strict=True)], x.dtype)
+    padded.fill(border)
+    padded[tuple([slice(b, b + n) for (b, _), n in zip(widths, x.shape, strict=True)])] = x
     return padded
+
+
+def _alike(a: float, b: float) -> bool:
+    """Whether numbers are equal, zeros of one sign."""
+    return a == b and copysign(1.0, a) == copysign(1.0, b)
