@@ -149,6 +149,15 @@ def graded(tree: Any) -> list[Variable]:
     return [x for x in leaves(tree) if isinstance(x, Variable) and x.requires_grad]
 
 
+def beside(x: Any) -> Any:
+    """Another Variable in the place of one in its graph, which nodes keep no Variables of."""
+    if not isinstance(x, Variable) or isinstance(x, Parameter):
+        return x
+    other = wrap(x._array)
+    other._source = x._source
+    return other
+
+
 class Way(NamedTuple):
     """A result, or what it depends on, and the value of one example's gradient.
 

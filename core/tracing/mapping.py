@@ -18,7 +18,7 @@ from core.tracing.batching_rules import Examples
 from core.tracing.derivatives import what_is_around
 from core.tracing.equation import Value
 from core.tracing.leaving import PLAIN
-from core.tracing.mapped import Again, Mapped, Pull, Walk, Way, graded
+from core.tracing.mapped import Again, Mapped, Pull, Walk, Way, beside, graded
 from core.tracing.places import Place, roots
 from core.tracing.program import Program
 from core.tracing.structure import Leaf, described, flattened, leaves, rebuilt
@@ -112,7 +112,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             ends = [Way(g, ways[i]) for g, i in zip(back.outputs, walk.reached, strict=False)]
             plain = all([way.axis is not None for way in outputs]) and not _draws(program)
             whole_call = Again(
-                *(vmap, function, form, _arrays(arguments), axes, walk.outside, walk.reached),
+                *(vmap, function, form, list(map(beside, _arrays(arguments))), axes),
+                *(walk.outside, walk.reached),
                 *(outputs, walk.leading, what_is_around(), config.train),
             )
             pull = walk.error or Pull(backend, size, back.equations, found, outputs, ends)

@@ -332,6 +332,23 @@ def test_a_model_is_trained_through_it(captured):
         near(one, other)
 
 
+def test_a_captured_step_maps_along_a_variable_of_its_own():
+    model = L.Linear(3, 2)
+    optimizer = core.optimizers.SGD().setup(model)
+
+    @core.capture
+    def step():
+        def slope(x):
+            y = F.sum(F.sin(model(x[None])))
+            return core.grad([y], [x], enable_double_backprop=True)[0] * y
+
+        optimizer.update(lambda: F.mean(core.vmap(slope)(core.Variable(X)) ** 2))
+
+    for _ in range(3):
+        step()
+    assert step.replayed == 2, step.report()
+
+
 def test_what_is_shared_by_all_is_counted_once_and_draws_are_those_of_the_way_forward():
     w = core.Variable(W)
     y = core.vmap(lambda x: w * 2, out_axes=None)(POINTS)
