@@ -111,9 +111,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             ways = [*[axes[i] for i in _graded_numbers(form)], *[None] * len(walk.outside)]
             ends = [Way(g, ways[i]) for g, i in zip(back.outputs, walk.reached, strict=False)]
             plain = all([way.axis is not None for way in outputs]) and not _draws(program)
+            arrays_given = list(map(beside, _arrays(arguments)))
             whole_call = Again(
-                *(vmap, function, form, list(map(beside, _arrays(arguments))), axes),
-                *(walk.outside, walk.reached),
+                *(vmap, function, form, arrays_given, axes, walk.outside, walk.reached),
                 *(outputs, walk.leading, what_is_around(), config.train),
             )
             pull = walk.error or Pull(backend, size, back.equations, found, outputs, ends)
