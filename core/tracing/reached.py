@@ -155,44 +155,33 @@ class Reached:
                 )
             self._expand(label, x)
 
+    def _is_new(self, *key: Any) -> bool:
+        """Whether a key is asked about for the first time."""
+        new = key not in self._seen
+        self._seen.add(key)
+        return new
+
     def _reach(self, label: str, x: Any) -> None:
-        if isinstance(x, (*PLAIN, host().xp.generic)) or id(x) in self._seen:
-            return
-        self._seen.add(id(x))
-        self._kept.append(x)
-        self._waiting.append((label, x))
+        if not isinstance(x, (*PLAIN, host().xp.generic)) and self._is_new(id(x)):
+            self._kept.append(x)
+            self._waiting.append((label, x))
 
     def _name(self, label: str, where: Any, key: str, kind: type[Name] = Name) -> None:
-        if ("name", id(where), key) in self._seen:
-            return
-        self._seen.add(("name", id(where), key))
-        name = kind(label, where, key)
-        self.names.append(name)
-        self._reach(label, name.read())
+        if self._is_new("name", id(where), key):
+            name = kind(label, where, key)
+            self.names.append(name)
+            self._reach(label, name.read())
 
     def _expand(self, label: str, x: Any) -> None:
         if isinstance(x, _CONTAINERS):
-            if not isinstance(x, (tuple, frozenset)):
-                self.containers.append((label, x))
-            for part in parts_of(x):
-                self._reach(label, part)
-            if _is_own_class(type(x)):
-                self._object(x)
+            self._container(label, x)
         elif isinstance(x, FunctionType):
-            operation = getattr(x, "operation", None)
-            if _is_operation(operation):  # the engine has written x, and changes what it names
-                self._reach(label, operation)
-            elif self._is_followed(x):
-                self._function(x)
-            else:  # of a package, as what a decorator gives: it may call others
-                cells = [Name(label, cell, "cell_contents") for cell in x.__closure__ or ()]
-                self._functions(label, [attribute(x, "__wrapped__"), *[c.read() for c in cells]])
+            self._function(label, x)
         elif isinstance(x, Link):
             self._link(label, x)
-        elif isinstance(x, Parameter):
-            self.parameters.append(x)
         elif isinstance(x, Variable):
-            self.variables.append(x)
+            alike: list[Any] = self.parameters if isinstance(x, Parameter) else self.variables
+            alike.append(x)
         elif is_array(x) or isinstance(x, host().array_type):
             self.arrays.append((label, x))
         elif isinstance(x, Iterator) and type(x).__module__ in ("builtins", "itertools"):
@@ -203,15 +192,36 @@ class Reached:
         elif isinstance(x, ContextVar):
             self._name(label, x, "get", Content)
         elif isinstance(x, (type, ModuleType)):
-            if _is_own_module(x if isinstance(x, ModuleType) else sys.modules.get(x.__module__)):
-                self._owners.append((x.__name__, x))
-            if _is_operation(x):
-                for rule in _rules_of(x):
-                    self._reach(rule.__name__, rule)
+            self._class_or_module(x)
         else:
             if state_of(x) is not None:
                 self.generators.append((label, x))
             self._object(x)
+
+    def _container(self, label: str, x: Any) -> None:
+        if not isinstance(x, (tuple, frozenset)):
+            self.containers.append((label, x))
+        for part in parts_of(x):
+            self._reach(label, part)
+        if _is_own_class(type(x)):
+            self._object(x)
+
+    def _function(self, label: str, x: FunctionType) -> None:
+        operation = getattr(x, "operation", None)
+        if _is_operation(operation):  # the engine has written x, and changes what it names
+            self._reach(label, operation)
+        elif self._is_followed(x):
+            self._code(x)
+        else:  # of a package, as what a decorator gives: it may call others
+            cells = [Name(label, cell, "cell_contents") for cell in x.__closure__ or ()]
+            self._functions(label, [attribute(x, "__wrapped__"), *[c.read() for c in cells]])
+
+    def _class_or_module(self, x: Any) -> None:
+        if _is_own_module(x if isinstance(x, ModuleType) else sys.modules.get(x.__module__)):
+            self._owners.append((x.__name__, x))
+        if _is_operation(x):
+            for rule in _rules_of(x):
+                self._reach(rule.__name__, rule)
 
     def _functions(self, label: str, some: Iterable[Any]) -> None:
         for x in some:
@@ -222,7 +232,7 @@ class Reached:
         scope, file = function.__globals__, function.__code__.co_filename
         return scope is self.scope or is_own(file, function.__module__)
 
-    def _function(self, function: FunctionType) -> None:
+    def _code(self, function: FunctionType) -> None:
         scope, used = function.__globals__, set(names_in(function.__code__))
         texts = _texts(function.__code__)
         self.used |= used | (texts if used & _BY_TEXT else set())
@@ -235,8 +245,7 @@ class Reached:
             self._name(name, cell, "cell_contents")
         named = set(_globals_in(function.__code__))
         for name in sorted(named | (texts if "globals" in used else set())):
-            if name in scope and (id(scope), name) not in self._seen:
-                self._seen.add((id(scope), name))
+            if name in scope and self._is_new(id(scope), name):
                 if isinstance(scope[name], ModuleType):
                     self._reach(name, scope[name])
                 else:
@@ -308,10 +317,8 @@ class Reached:
 
     def _attribute(self, label: str, owner: Any, name: str) -> None:
         inherits = "super" in self.used
-        seen = id(owner), name, inherits, name in self._asked
-        if seen in self._seen:
+        if not self._is_new(id(owner), name, inherits, name in self._asked):
             return
-        self._seen.add(seen)
         own, cls = getattr(owner, "__dict__", {}), owner if isinstance(owner, type) else type(owner)
         classes = self._having(cls).get(name, ())
         if isinstance(owner, Optimizer) or (isinstance(owner, Link) and name in own):
@@ -322,24 +329,32 @@ class Reached:
             return
         common = vars(classes[0])[name]
         if self._is_computed(common):
-            found = Name(f"{label}.{name}", owner, name)
-            held = () if isinstance(owner, (type, ModuleType, FunctionType, Link)) else found.read()
-            if isinstance(held, (*PLAIN, host().xp.generic)):
-                self.names.append(found)
-            return
-        if _is_code(_inside(common)) and (isinstance(owner, type) or name not in own):
+            self._computed(Name(f"{label}.{name}", owner, name))
+        elif _is_code(_inside(common)) and (isinstance(owner, type) or name not in own):
             for each in classes if inherits else classes[:1]:
                 held = vars(each)[name]
-                if not _is_code(_inside(held)) or _is_made(name, _inside(held)):
-                    continue
-                self._reach(name, _inside(held))
-                where = cls if held is common else each  # which may have another one later
-                if isinstance(held, FunctionType) and cls is not owner and _is_own_class(where):
-                    self._name(f"{where.__name__}.{name}", where, name)
+                self._method(name, owner, cls if held is common else each, held)
         elif name in own or _is_value(common):
             self._name(f"{label}.{name}", owner, name)
         elif _is_own_class(type(common)):  # a descriptor
             self._reach(name, common)
+
+    def _computed(self, found: Name) -> None:
+        """A property of an object, whose value is compared."""
+        if isinstance(found.where, (type, ModuleType, FunctionType, Link)):
+            return
+        if isinstance(found.read(), (*PLAIN, host().xp.generic)):
+            self.names.append(found)
+
+    def _method(self, name: str, owner: Any, where: type, held: Any) -> None:
+        """What a class has for its objects to call; `where` may have another one later."""
+        function = _inside(held)
+        if not _is_code(function) or _is_made(name, function):
+            return
+        self._reach(name, function)
+        of_object = isinstance(held, FunctionType) and not isinstance(owner, type)
+        if of_object and _is_own_class(where):
+            self._name(f"{where.__name__}.{name}", where, name)
 
 
 _OF_LINKS = ("_params", "_persistent", "_children", "_layers", "_set_in_scope")
