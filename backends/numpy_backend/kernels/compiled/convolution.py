@@ -50,6 +50,7 @@ Spec: TypeAlias = tuple[tuple[int, ...], Any]  # shape and dtype
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
 LARGER = 1.25  # times than what they are summed to: maps for which sums of windows are faster
+CALLS = 64  # of NumPy in the formulas, which for more than 256 products take twice as long
 OWN = 8  # channels, of fewer of which a tile of a product is not full
 
 
@@ -195,7 +196,7 @@ def _suit(products: int, x: Spec, *others: Spec | None) -> bool:
     """Whether there is much to compute, from floats of one dtype on one to three axes."""
     shape, dtype = x
     return (
-        products > 8 * compiler.SMALL
+        products * CALLS > 8 * compiler.SMALL
         and dtype in compiler.FLOATS
         and 3 <= len(shape) <= 5
         and all([a is None or a[1] == dtype for a in others])
@@ -237,7 +238,7 @@ def _convolving(
 
 def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
     """`y`, images of it at a time, or channels where images are few."""
-    s, dtype = plan.sizes, x.dtype
+    s, dtype, threads = plan.sizes, x.dtype, num_threads()
     biases, bias = biases_of(b, dtype)
     arrays = [*contiguous(x, W), biases, np.zeros(1, dtype), y.reshape(-1)]
     many = parts_at_most(x.size * s.rows)
@@ -249,21 +250,22 @@ def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
 
     most = max([high - low for low, high in ranges])
     panels = (
-        scratch("room", most * s.plane, dtype),
-        scratch("inputs", (most * s.taps + 8) * s.lanes, dtype),
-        scratch("outputs", s.filters * s.lanes, dtype),
+        scratch("room", most * s.plane, dtype, threads),
+        scratch("inputs", (most * s.taps + 8) * s.lanes, dtype, threads),
+        scratch("outputs", s.filters * s.lanes, dtype, threads),
     )
     known = (*arrays, *panels, plan.offsets, plan.numbers, bias)
     parallel.each(
         spread,
         [(*known, *r, *s, 0) for r in ranges for s in spans],
-        small=is_small(x.size * s.rows),
+        threads,
+        is_small(x.size * s.rows),
     )
 
 
 def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     """`W`, channels of it at a time, and as sums over parts of the places where they are few."""
-    s, dtype = plan.sizes, x.dtype
+    s, dtype, threads = plan.sizes, x.dtype, num_threads()
     many = parts_at_most(y.size * s.rows)
     chunks = -(-s.channels // max(1, BLOCK_ROWS // s.taps))
     if s.rows >= 24 * many:
@@ -273,16 +275,17 @@ def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     sums = [W.reshape(-1), *[np.zeros(W.size, dtype) for _ in spans[1:]]]
     most = max([high - low for _, low, high in ranges])
     panels = (
-        scratch("room", most * s.plane, dtype),
-        scratch("inputs", most * s.taps * s.lanes, dtype),
-        scratch("outputs", s.filters * s.lanes, dtype),
+        scratch("room", most * s.plane, dtype, threads),
+        scratch("inputs", most * s.taps * s.lanes, dtype, threads),
+        scratch("outputs", s.filters * s.lanes, dtype, threads),
     )
     arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers)
     divided = [(t, r, s) for r in ranges for t, s in zip(sums, spans, strict=True)]
     parallel.each(
         correlate,
         [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
-        small=is_small(y.size * s.rows),
+        threads,
+        is_small(y.size * s.rows),
     )
     for more in sums[1:]:
         sums[0] += more

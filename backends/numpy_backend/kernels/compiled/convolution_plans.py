@@ -73,6 +73,7 @@ class Axes(NamedTuple):
     out: tuple[int, ...]
 
 
+@lru_cache(maxsize=1024)  # geometries are kept as well, by their sizes
 def axes_of(g: Geometry) -> Axes:
     """With an axis of size 1 after the first of two, for bands are of the first, or two before."""
 
@@ -104,6 +105,8 @@ def scratch(name: str, size: int, dtype: Any, threads: int | None = None) -> Arr
 
 def parts(size: int, unit: int, most: int) -> list[tuple[int, int]]:
     """Parts of `range(size)` that begin at multiples of `unit`."""
+    if most < 2:
+        return [(0, size)]
     units = -(-size // unit)
     count = max(1, min(units, most))
     edges = [min(size, units * i // count * unit) for i in range(count + 1)]
@@ -112,8 +115,11 @@ def parts(size: int, unit: int, most: int) -> list[tuple[int, int]]:
 
 def parts_at_most(products: int) -> int:
     """Into how many parts so many products are divided, at most."""
+    most = products // LEAST
+    if most < 2:  # to ask for the number of processors takes a while
+        return 1
     threads = num_threads()
-    return max(1, min(products // LEAST, threads * 2 if threads > 1 else 1))
+    return min(most, threads * 2) if threads > 1 else 1
 
 
 def is_small(products: int) -> bool:
