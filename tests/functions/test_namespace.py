@@ -7,6 +7,7 @@ import pytest
 
 import core
 from core import Variable
+from core.errors import InvalidType
 from core.ops.namespace import namespace as xp
 from core.testing.gradient_check import check_backward, check_double_backward
 
@@ -34,7 +35,7 @@ CALLS = {
     "cosh": [(A,)],
     "cumulative_prod": [(A[0],), (A, {"axis": 1}), (A, {"axis": 0, "include_initial": True})],
     "cumulative_sum": [(A[0],), (A, {"axis": 1}), (A, {"axis": -1, "include_initial": True})],
-    "diff": [(A,), (A, {"axis": 0}), (A, {"n": 2})],
+    "diff": [(A,), (A, {"axis": 0}), (A, {"n": 2}), (A, {"n": 0, "prepend": B})],
     "divide": [(A, B)],
     "exp": [(A,)],
     "expand_dims": [(A, {"axis": 0}), (A, {"axis": -1})],
@@ -88,7 +89,7 @@ CALLS = {
     "triu": [(A,), (A, {"k": -1})],
     "trunc": [(A,)],
     "var": [(A,), (A, {"axis": 0}), (A, {"axis": 1, "correction": 1.0, "keepdims": True})],
-    "vecdot": [(A, B)],
+    "vecdot": [(A, B), (A[:, :2], B[:, 0], {"axis": 0})],
     "where": [(A > 0, A, B), (A > 0, A, 0.5)],
 }
 WITHOUT_GRADIENT = {
@@ -313,3 +314,39 @@ def test_triangles_are_of_matrices(name):
 def test_a_variance_of_which_no_count_is_left_is_not_a_number(correction):
     x = Variable(A)
     assert np.isnan([x.var(0, ddof=correction).array, x.std(0, ddof=correction).array]).all()
+
+
+OF_AXES = {
+    "cumulative_prod": lambda x, axis: xp.cumulative_prod(x, axis=axis),
+    "cumulative_sum": lambda x, axis: xp.cumulative_sum(x, axis=axis),
+    "diff": lambda x, axis: xp.diff(x, axis=axis),
+    "roll": lambda x, axis: xp.roll(x, 1, axis=(0, axis)),
+    "take": lambda x, axis: xp.take(x, np.array([0]), axis=axis),
+    "tensordot": lambda x, axis: xp.tensordot(x, x, axes=([axis], [0])),
+    "cross": lambda x, axis: xp.linalg.cross(x, x, axis=axis),
+    "vecdot": lambda x, axis: xp.vecdot(x, x, axis=axis),
+}
+
+
+@pytest.mark.parametrize("axis", [2, -3])
+@pytest.mark.parametrize("name", OF_AXES)
+def test_axes_that_an_array_has_not_are_refused(name, axis):
+    with pytest.raises(InvalidType, match=rf"(?s){name}.*-2 <= axis.* < 2.*{axis}"):
+        OF_AXES[name](Variable(np.ones((2, 2))), axis)
+
+
+@pytest.mark.parametrize("axes", [-1, 3])
+def test_tensordot_sums_over_as_many_axes_as_there_are(axes):
+    with pytest.raises(InvalidType, match="tensordot"):
+        xp.tensordot(Variable(A), Variable(B), axes=axes)
+
+
+def test_an_array_without_axes_is_refused_where_one_is_needed():
+    for name in ("cumulative_sum", "diff"):
+        with pytest.raises(InvalidType, match=name):
+            getattr(xp, name)(Variable(np.array(1.0)), axis=-1)
+
+
+def test_repeat_takes_an_array_of_numbers():
+    y = xp.repeat(Variable(A), Variable(np.array([2, 1])), axis=0)
+    np.testing.assert_array_equal(y.array, np.repeat(A, [2, 1], axis=0))

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.errors.kinds import checked
 from core.typing import Array
+from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.reshape import reshape
 
 
@@ -62,7 +63,7 @@ def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Variable:
         if x.ndim != 1:
             raise ValueError(f"take: expected an axis, as x has {x.ndim} of them")
         axis = 0
-    axis %= max(x.ndim, 1)
+    (axis,) = known_axes("take", axis, x.ndim)
     if indices.ndim == 1:
         return Take.call(x, indices, axis=axis)
     taken = Take.call(x, reshape(indices, (indices.size,)), axis=axis)

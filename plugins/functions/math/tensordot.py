@@ -43,7 +43,12 @@ def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2)
               [10., 22.]], dtype=float32)
     """
     a, b = as_variable(a), as_variable(b)
-    over_a, over_b = _pair(axes, a.ndim)
+    return contracted(a, b, *axes_over(a, b, axes))
+
+
+def axes_over(a: Variable, b: Variable, axes: Any) -> tuple[Shape, Shape]:
+    """The axes of `a` and of `b` that are summed over, counted from 0, of equal lengths."""
+    over_a, over_b = _pair(axes)
     _check(over_a, a, "a")
     _check(over_b, b, "b")
     if len(over_a) != len(over_b):
@@ -51,7 +56,7 @@ def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2)
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] != b.shape[j]:
             raise _refused(f"a.shape[{i}] == b.shape[{j}]", f"{a.shape[i]} != {b.shape[j]}")
-    return contracted(a, b, axes_of(over_a, a.ndim), axes_of(over_b, b.ndim))
+    return axes_of(over_a, a.ndim), axes_of(over_b, b.ndim)
 
 
 def contracted(a: Variable, b: Variable, over_a: Shape, over_b: Shape) -> Variable:
@@ -65,11 +70,11 @@ def contracted(a: Variable, b: Variable, over_a: Shape, over_b: Shape) -> Variab
     return reshape(MatMul.call(left, right), (*kept_a, *kept_b))
 
 
-def _pair(axes: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _pair(axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(axes, int):
         if axes < 0:
             raise _refused("axes >= 0, a number of axes", str(axes))
-        return tuple(range(ndim - axes, ndim)), tuple(range(axes))
+        return tuple(range(-axes, 0)), tuple(range(axes))
     first, second = ((one,) if isinstance(one, int) else one for one in axes)
     return first, second
 

@@ -8,18 +8,18 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array, Axes
+from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.array.flip import Flip
-from plugins.functions.array.repeat import repeat as repeat
+from plugins.functions.array.repeat import repeat as repeat_of_numbers
 from plugins.functions.array.reshape import reshape
 from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
-from plugins.functions.axes import axes_of
 from plugins.functions.namespace.promotion import promoted
 
 
@@ -79,8 +79,10 @@ def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     y = as_variable(x)
     if axis is None:
         return reshape(roll(reshape(y, (y.size,)), shift, 0), y.shape)
-    axes = axes_of(axis, y.ndim)
+    axes = known_axes("roll", axis, y.ndim)
     shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll: expected a shift for each of {len(axes)} axes, got {shift}")
     for a, by in zip(axes, shifts, strict=True):
         n = y.shape[a]
         cut = -by % n if n else 0
@@ -89,6 +91,18 @@ def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
             parts = [y[(*before, slice(cut, None), ...)], y[(*before, slice(0, cut), ...)]]
             y = Concat.call(*parts, axis=a)
     return y
+
+
+def repeat(x: Array, repeats: Any, axis: int | None = None) -> Variable:
+    """Each element repeated, so often as a whole number says, or an array of one for each place.
+
+    >>> import numpy as np
+    >>> repeat(np.array([1.0, 2.0]), Variable(np.array([1, 2])))
+    variable([1., 2., 2.])
+    """
+    if isinstance(repeats, Variable):
+        repeats = repeats.backend.to_host(repeats.array).tolist()
+    return repeat_of_numbers(x, repeats, axis)
 
 
 @checked
@@ -100,9 +114,10 @@ def diff(x: Array, axis: int = -1, n: int = 1, prepend: Any = None, append: Any 
     variable([3., 5.])
     """
     x = as_variable(x)
+    (axis,) = known_axes("diff", axis, x.ndim)
     parts = [part for part in (prepend, x, append) if part is not None]
-    x = concat(parts, axis=axis) if len(parts) > 1 else x
-    before = (slice(None),) * (axis % x.ndim)
+    x = concat(parts, axis=axis) if n and len(parts) > 1 else x
+    before = (slice(None),) * axis
     for _ in range(n):
         x = x[(*before, slice(1, None), ...)] - x[(*before, slice(0, -1), ...)]
     return x

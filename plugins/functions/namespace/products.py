@@ -7,10 +7,10 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
+from plugins.functions.array.axis_order import known_axes, moveaxis
 from plugins.functions.array.cast import cast, halves_widened, is_complex
-from plugins.functions.axes import axes_of
 from plugins.functions.math.sum import Sum
-from plugins.functions.math.tensordot import contracted
+from plugins.functions.math.tensordot import axes_over, contracted
 from plugins.functions.namespace.plain import without_gradient
 from plugins.functions.namespace.promotion import is_integral, promoted
 
@@ -28,14 +28,17 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
     x1, x2 = map(as_variable, promoted(x1, x2))
     if is_complex(x1, x2):
         return without_gradient("vecdot", x1, x2, axis=axis)
-    if x1.shape[axis] != x2.shape[axis]:
+    place, other = [known_axes("vecdot", axis, x.ndim)[0] - x.ndim for x in (x1, x2)]
+    if place != other:  # counted from the front, of arrays with more axes and with fewer
+        return vecdot(moveaxis(x1, place, -1), moveaxis(x2, other, -1))
+    if x1.shape[place] != x2.shape[place]:
         raise ValueError(
             f"vecdot: expected as many elements along axis {axis} of both, got "
-            f"{x1.shape[axis]} and {x2.shape[axis]}"
+            f"{x1.shape[place]} and {x2.shape[place]}"
         )
     if (widened := halves_widened(x1, x2)) is not None:
-        return cast(vecdot(widened[0], widened[1], axis), x1.dtype)
-    return Sum.call(x1 * x2, axis)
+        return cast(vecdot(widened[0], widened[1], place), x1.dtype)
+    return Sum.call(x1 * x2, place)
 
 
 @checked
@@ -49,11 +52,4 @@ def tensordot(x1: Any, x2: Any, axes: int | Sequence[int | Sequence[int]] = 2) -
     if is_integral(x1, x2):
         return without_gradient("tensordot", x1, x2, axes=axes)
     x1, x2 = map(as_variable, promoted(x1, x2))
-    pair: Any = axes
-    if isinstance(axes, int):
-        pair = range(x1.ndim - axes, x1.ndim), range(axes)
-    over1, over2 = axes_of(tuple(pair[0]), x1.ndim), axes_of(tuple(pair[1]), x2.ndim)
-    sizes1, sizes2 = [x1.shape[i] for i in over1], [x2.shape[i] for i in over2]
-    if sizes1 != sizes2:
-        raise ValueError(f"tensordot: expected axes of the same sizes, got {sizes1} and {sizes2}")
-    return contracted(x1, x2, over1, over2)
+    return contracted(x1, x2, *axes_over(x1, x2, axes))

@@ -8,9 +8,10 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array, Axes, DType
+from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.concat import Concat
-from plugins.functions.axes import axes_of, count_along
+from plugins.functions.axes import count_along
 from plugins.functions.math.average import Mean
 from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
@@ -123,7 +124,7 @@ def _cumulative(name: str, op: Any, x: Any, axis: Any, dtype: DType, include_ini
     x = widened(x, dtype)
     if axis is None and x.ndim != 1:
         raise ValueError(f"{name}: expected an axis, as x has {x.ndim} of them")
-    (axis,) = axes_of(0 if axis is None else axis, x.ndim)
+    (axis,) = known_axes(name, 0 if axis is None else axis, x.ndim)
     y = op.call(x, axis)
     if not include_initial:
         return y

@@ -8,6 +8,7 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array, DType
 from plugins.functions.array import diagonal as diagonals
+from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.reshape import reshape
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
 from plugins.functions.namespace.operators import sum as total
@@ -23,6 +24,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     variable([0., 0., 1.])
     """
     x1, x2 = broadcast_arrays(*map(as_variable, promoted(x1, x2)))
+    (axis,) = known_axes("cross", axis, x1.ndim)
     if x1.shape[axis] != 3:
         raise ValueError(f"cross: expected 3 elements along axis {axis}, got {x1.shape[axis]}")
     return roll(x1, -1, axis) * roll(x2, 1, axis) - roll(x1, 1, axis) * roll(x2, -1, axis)
