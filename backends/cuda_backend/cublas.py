@@ -157,8 +157,8 @@ def side(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> Side | 
     if any([before != n * step for (_, before), (n, step) in pairwise(stacked)]):
         return None
     apart = stacked[-1][1] if stacked else 0
-    if (along == 1 or columns == 1) and (rows == 1 or down >= columns):
-        return Side(0, columns if rows == 1 else down, apart)
-    if (down == 1 or rows == 1) and (columns == 1 or along >= rows):
-        return Side(1, rows if columns == 1 else along, apart)
+    by_rows, by_columns = (rows, down, columns, along), (columns, along, rows, down)
+    for turned, (n, step, length, inner) in enumerate((by_rows, by_columns)):
+        if (inner == 1 or length == 1) and (n == 1 or step >= length):
+            return Side(turned, length if n == 1 else step, apart)
     return None

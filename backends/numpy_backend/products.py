@@ -41,7 +41,7 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     work = a.size * b.shape[-1]
     if work < VECTOR:
         return np.matmul(a, b)
-    if len(b) == 1 and a.dtype == b.dtype and a.ndim == b.ndim == 2 and a.shape[1] == 1:
+    if _is_outer(a, b):
         return np.dot(a, b)  # a tenth of the time that NumPy's loop takes
     limits = blas.limits()
     alone = limits is not None and limits.without == 1
@@ -53,12 +53,23 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
                 return found
     if work < ALONE and b.ndim == a.ndim == 2 and not row:
         return np.matmul(a, b)
+    return _by_blas(a, b, limits)
+
+
+def _is_outer(a: Array, b: Array) -> bool:
+    """Whether a column is multiplied by a row."""
+    return bool(len(b) == 1 and a.dtype == b.dtype and a.ndim == b.ndim == 2 and a.shape[1] == 1)
+
+
+def _by_blas(a: Array, b: Array, limits: Any) -> Any:
+    """A product that is large enough to be divided, where BLAS's threads can be told."""
     a, b = (x.copy() if 0 in x.strides else x for x in (a, b))  # BLAS takes no repeated elements
-    if alone or limits is None:
+    if limits is None or limits.without == 1:
         return np.matmul(a, b)
+    large = a.size * b.shape[-1] >= DIVIDED or b.ndim > 2
     limit = limits.enter(1)
     try:
-        if (work >= DIVIDED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
+        if large and a.ndim > 1 and b.ndim > 1:
             return _in_threads(a, b, threads())
         return np.matmul(a, b)
     finally:

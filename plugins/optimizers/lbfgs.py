@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -192,13 +192,7 @@ class LBFGS(GradientMethod):
         ]
         dot = self._dot
         new = dot(last, change) > 2.0**-52 * dot(change, change)
-        pairs = [(last, change)] if new else []
-        sizes = self.everywhere([rule.state["s"].shape[0] for rule in rules])
-        counts = self.everywhere([int(rule.state["pairs"]) for rule in rules])
-        history, known = int(min(sizes, default=0)), int(max(counts, default=0))
-        for age in range(min(known, history - new)):
-            remembered = [rule.pair(age) for rule in rules]
-            pairs.append(([s for s, _ in remembered], [y for _, y in remembered]))
+        pairs = [*([(last, change)] if new else []), *self._remembered(rules, new)]
         direction = _direction(dot, grads, pairs)
         slope = dot(grads, direction)
         if not slope < 0:  # rounding has spoilt the memory, or there is nothing to gain
@@ -218,6 +212,15 @@ class LBFGS(GradientMethod):
             for name, value in (("last", t * d), ("gradient", grad)):
                 kept = rule.state[name]
                 rule.state[name] = backend.of(kept).copyto(kept, value)
+
+    def _remembered(self, rules: list[Any], new: bool) -> Iterator[tuple[Vector, Vector]]:
+        """The pairs of earlier steps that count beside a new one, the newest first."""
+        sizes = self.everywhere([rule.state["s"].shape[0] for rule in rules])
+        counts = self.everywhere([int(rule.state["pairs"]) for rule in rules])
+        history, known = int(min(sizes, default=0)), int(max(counts, default=0))
+        for age in range(min(known, history - new)):
+            remembered = [rule.pair(age) for rule in rules]
+            yield [s for s, _ in remembered], [y for _, y in remembered]
 
     def _dot(self, a: Vector, b: Vector) -> float:
         """The inner product over all parameters."""

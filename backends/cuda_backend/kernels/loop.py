@@ -224,16 +224,7 @@ class _Loop:
 
     def _of_columns(self, stage: int) -> None:
         """A pass over the columns."""
-        work = [
-            v
-            for v, step in self.steps.items()
-            if self.stages[v] - (step.reduces and not step.end) == stage
-            and (
-                not self._of_row(step)
-                if step.reduces
-                else v in self.plan.outputs and self.plan.extent(v).columns
-            )
-        ]
+        work = [v for v, step in self.steps.items() if self._passes(v, step) == stage]
         if not work:
             return
         sums = [v for v in work if self.steps[v].reduces and not self.steps[v].end]
@@ -251,17 +242,8 @@ class _Loop:
                 self._say(3, f"const {COMPUTED[self.plan.dtype(v)]} v{v} = {self._got(v)};")
             elif not self.steps[v].reduces:
                 self._say(3, self._declared(v, self.steps[v]))
-            if v not in work:
-                continue
-            step = self.steps[v]
-            if not step.reduces:
-                self._say(3, f"put(y{v}, {self._at(v)}, v{v});")
-            elif not step.end:
-                self._say(3, self._joined(step, f"r{v}"))
-            elif not step.extent.columns:
-                self._say(3, self._joined(step, f"e{v}"))
-            else:
-                self._say(3, *self._kept(v, step))
+            if v in work:
+                self._say(3, *self._worked(v, self.steps[v]))
         self._say(1, "  }", "}")
         for v in sums:
             step = self.steps[v]
@@ -269,8 +251,22 @@ class _Loop:
             self._say(1, f"const {COMPUTED[step.dtype]} v{v} = {found};")
             self._write_row(v)
 
-    def _kept(self, v: int, step: Step) -> list[str]:
-        """A part of what is reduced over rows for each column."""
+    def _passes(self, v: int, step: Step) -> int | None:
+        """The stage whose pass over the columns writes a value, or sums it up; None for none."""
+        if step.reduces:
+            needed = not self._of_row(step)
+        else:
+            needed = v in self.plan.outputs and self.plan.extent(v).columns
+        return self.stages[v] - (step.reduces and not step.end) if needed else None
+
+    def _worked(self, v: int, step: Step) -> list[str]:
+        """What a pass does with a value; reductions over rows as well have a part by column."""
+        if not step.reduces:
+            return [f"put(y{v}, {self._at(v)}, v{v});"]
+        if not step.end:
+            return [self._joined(step, f"r{v}")]
+        if not step.extent.columns:
+            return [self._joined(step, f"e{v}")]
         place = f"part{v}[(long long)blockIdx.x * columns + column]"
         return [
             f"if (first == begin) {place} = {_STARTS[step.name]};",
