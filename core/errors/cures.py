@@ -49,27 +49,33 @@ def cure(inputs: Mapping[str, Any], accepts: Accepts, in_link: bool = True) -> s
     'write x[None]: one example without its batch axis.'
     """
     data = [name for name in inputs if not (in_link and _is_parameter(name))][:_MOST]
-    # What broadcasts takes nearly any shape with one more axis, which then tells of no habit.
-    apart = {
-        name: Repair(0, "", (3, 1) if i % 2 else (1, 2), spec.kind, spec.name)
-        for i, (name, spec) in enumerate(inputs.items())
-    }
-    shapes = _rows if len(apart) > 1 and accepts(apart) else _shapes
+    shapes = _rows if _broadcasts(inputs, accepts) else _shapes
     single = [
         (name, repair) for name in data for repair in repairs(name, inputs[name], inputs, shapes)
     ]
     single.sort(key=lambda pair: pair[1].rank)
     found = [(name, repair) for name, repair in single if accepts({**inputs, name: repair})]
-    if found:
-        name, first = found[0]
-        meant = [r for n, r in found if n == name and r.name == first.name]
-        text = "write " + ", or ".join([f"{r.text}: {r.habit}" for r in meant[:2]]) + "."
-        # As many examples as the link takes features may be chance.
-        chance = in_link and first.habit == _SWAPPED
-        other = _made_for_others(inputs, data, accepts) if chance else ""
-        return f"{text} Or {other}" if other else text
-    text = _two_habits(inputs, single, accepts, shapes)
-    return text or (_made_for_others(inputs, data, accepts) if in_link else "")
+    text = _one_habit(found) if found else _two_habits(inputs, single, accepts, shapes)
+    # As many examples as the link takes features may be chance.
+    sure = text and not (found and found[0][1].habit == _SWAPPED)
+    other = "" if sure or not in_link else _made_for_others(inputs, data, accepts)
+    return f"{text} Or {other}" if text and other else text or other
+
+
+def _broadcasts(inputs: Mapping[str, Any], accepts: Accepts) -> bool:
+    """Whether nearly any shape with one more axis is taken, which then tells of no habit."""
+    apart = {
+        name: Repair(0, "", (3, 1) if i % 2 else (1, 2), spec.kind, spec.name)
+        for i, (name, spec) in enumerate(inputs.items())
+    }
+    return len(apart) > 1 and accepts(apart)
+
+
+def _one_habit(found: list[tuple[str, Repair]]) -> str:
+    """The first repair, and the next one of the same input that leaves it the same dtype."""
+    name, first = found[0]
+    meant = [r for n, r in found if n == name and r.name == first.name]
+    return "write " + ", or ".join([f"{r.text}: {r.habit}" for r in meant[:2]]) + "."
 
 
 def _is_parameter(name: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from core import typing as shared
@@ -377,63 +377,88 @@ def written(
         **scope: What names in it stand for.
     """
     removed = removed or Removed()
-    code, annotations = function.__code__, function.__annotations__
-    names, count = code.co_varnames, code.co_argcount
-    ordered, keyed = names[:count], names[count : (end := count + code.co_kwonlyargcount)]
-    rest = [*["*"] * bool(code.co_flags & 4), *["**"] * bool(code.co_flags & 8)]
-    others = [star + name for star, name in zip(rest, names[end:], strict=False)]
-    more = others[:1] if "*" in rest else ["*"] * bool(keyed or by_name)
-    last = others[-1:] if "**" in rest else []
-    passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
-    where, title, owner = _titles(function, ordered)
+    arguments = _Arguments(function, fixed, by_name)
+    where, title, owner = _titles(function, arguments.ordered)
     scope |= {"_function": function, **fixed}
+    takes = _checks(function, arguments, where, owner, scope) if checks else []
+    had: tuple[str, ...] = ()
+    refusals, last = [], arguments.keywords
+    if not last:
+        refuse = f"refuse_unknown({title}, {{}}, known, cures)"
+        scope |= {"refuse_unknown": refuse_unknown, "known": arguments.known}
+        scope["cures"] = removed.cures
+        if arguments.are_required:  # left to Python: to take any keyword costs a dict
+            had = removed.had
+            refusals = [f"{refuse.format(f'{{{n!r}: {n}}}')} if {n} is not None else " for n in had]
+        if checks or not arguments.are_required:
+            takes.insert(0, f"{UNKNOWN} and {refuse.format(UNKNOWN)}; ")
+            last = [f"**{UNKNOWN}"]
+        for old, new in removed.renamed.items():
+            scope[f"default_{new}"] = arguments.defaults[new]
+            alone_given = f"{UNKNOWN} and {new} is default_{new}"
+            found = f"{UNKNOWN}.pop({old!r}, {new})"
+            takes.insert(0, f"{new} = {found} if {alone_given} else {new}; ")
+    head = ", ".join([*arguments.front, *had, *arguments.by_name, *last])
+    body = f"{''.join(takes)}return {''.join(refusals)}{calls}({', '.join(arguments.passed)})"
+    # Globals of its own cost less than a closure, of which every call takes all cells.
+    scope["__name__"] = function.__globals__.get("__name__", "")
+    exec(f"def made({head}): {body}", scope)
+    return _dressed(scope["made"], function.__code__, arguments, len(had))
+
+
+class _Arguments:
+    """The arguments of a function, as another one takes them and hands them on."""
+
+    def __init__(self, function: Any, fixed: Mapping[str, Any], by_name: Iterable[str]) -> None:
+        code = function.__code__
+        names, count = code.co_varnames, code.co_argcount
+        end = count + code.co_kwonlyargcount
+        ordered, keyed, rest = names[:count], names[count:end], [*names[end:]]
+        more = [f"*{rest.pop(0)}"] if code.co_flags & 4 else []
+        self.keywords = [f"**{rest.pop(0)}"] if code.co_flags & 8 else []
+        self.ordered = ordered
+        self.passed = [*ordered, *more, *[f"{name}={name}" for name in keyed], *self.keywords]
+        given = function.__defaults__ or ()
+        self.defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
+        self.defaults |= function.__kwdefaults__ or {}
+        self.are_required = not (self.defaults or keyed or more or self.keywords)
+        self.positional = [name for name in ordered if name not in fixed and name not in by_name]
+        self.own = [*[name for name in ordered if name in by_name], *keyed]
+        self.known = [*self.positional, *self.own][ordered[:1] == ("self",) :]
+        alone = [name for name in ordered[: code.co_posonlyargcount] if name in self.positional]
+        self.front = [*alone, *["/"] * bool(alone), *self.positional[len(alone) :]]
+        self.by_name = [*(more or ["*"] * bool(self.own)), *self.own]
+
+
+def _checks(
+    function: Any, arguments: _Arguments, where: str, owner: str, scope: dict[str, Any]
+) -> list[str]:
+    """The text of what checks each argument; `scope` grows what it refers to."""
     takes = []
-    given = [*(function.__defaults__ or ())]
-    defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
-    defaults |= function.__kwdefaults__ or {}
-    front = [name for name in ordered if name not in fixed and name not in by_name]
-    own = [name for name in ordered if name in by_name] + [*keyed]
-    for name in (*front, *own) if checks else ():
-        default = defaults.get(name, MISSING)
-        kind = kind_of(annotations.get(name, Any), function.__module__, default)
+    for name in (*arguments.positional, *arguments.own):
+        default = arguments.defaults.get(name, MISSING)
+        annotation = function.__annotations__.get(name, Any)
+        kind = kind_of(annotation, function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
-    simple = not (defaults or keyed or rest)  # left to Python: to take any keyword costs a dict
-    had, refusals = [*removed.had] if simple else [], []
-    if "**" not in rest:
-        known = [*front, *own][ordered[:1] == ("self",) :]
-        scope |= {"refuse_unknown": refuse_unknown, "known": known}
-        scope["cures"] = removed.cures
-        refuse = f"refuse_unknown({title}, {{}}, known, cures)"
-        refusals = [f"{refuse.format(f'{{{n!r}: {n}}}')} if {n} is not None else " for n in had]
-        if checks or not simple:
-            takes.insert(0, f"{UNKNOWN} and {refuse.format(UNKNOWN)}; ")
-            last = [f"**{UNKNOWN}"]
-        for old, new in removed.renamed.items():
-            scope[f"default_{new}"] = defaults[new]
-            alone_given = f"{UNKNOWN} and {new} is default_{new}"
-            found = f"{UNKNOWN}.pop({old!r}, {new})"
-            takes.insert(0, f"{new} = {found} if {alone_given} else {new}; ")
-    alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
-    head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *had, *more, *own, *last]
-    body = f"{''.join(takes)}return {''.join(refusals)}{calls}({', '.join(passed)})"
-    # Globals of its own cost less than a closure, of which every call takes all cells.
-    scope["__name__"] = function.__globals__.get("__name__", "")
-    exec(f"def made({', '.join(head)}): {body}", scope)
-    made = scope["made"]
+    return takes
+
+
+def _dressed(made: Any, code: CodeType, arguments: _Arguments, had: int) -> Any:
+    """The function with the place, the name and the defaults of that which it stands for."""
     made.__code__ = made.__code__.replace(
         co_filename=code.co_filename,
         co_firstlineno=code.co_firstlineno,
         co_name=code.co_name,
         co_qualname=code.co_qualname,
     )
-    made.__defaults__ = (
-        *[defaults[name] for name in front if name in defaults],
-        *[None] * len(had),
-    ) or None
-    made.__kwdefaults__ = {name: defaults[name] for name in own if name in defaults} or None
+    defaults = arguments.defaults
+    ends = [defaults[name] for name in arguments.positional if name in defaults]
+    made.__defaults__ = (*ends, *[None] * had) or None
+    own = {name: defaults[name] for name in arguments.own if name in defaults}
+    made.__kwdefaults__ = own or None
     return made
 
 
