@@ -183,7 +183,8 @@ class PreparedStep:
         for p, rule in self._passed:
             if p.update_rule is not rule or not _has_no_step(p, rule):
                 return False
-        return _hold(self._members) and _keep_time(self._launches)
+        together = all([rule.t == rules[0].t for rules, *_ in self._launches for rule in rules])
+        return together and _hold(self._members)
 
 
 def _hold(members: list[_Member]) -> bool:
@@ -205,16 +206,6 @@ def _hold(members: list[_Member]) -> bool:
             or grad.dtype != spec.dtype
         ):
             return False
-    return True
-
-
-def _keep_time(launches: list[_Launch]) -> bool:
-    """Whether the rules of each launch have made as many steps as each other."""
-    for rules, _, _ in launches:
-        t = rules[0].t
-        for rule in rules:
-            if rule.t != t:
-                return False
     return True
 
 

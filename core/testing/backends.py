@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from core.arrays import random_streams
 from core.arrays.array_backend import Backend
+from core.arrays.backend import available as available_backends
 from core.arrays.backend import get as get_backend
 from core.arrays.backend import get_device, random_state, set_random_state
 from core.arrays.backend import names as backend_names
@@ -33,6 +34,13 @@ take tan tanh tensordot tril triu where zeros zeros_like
 
 ATTRIBUTES = "T device dtype ndim shape"
 """Attributes of arrays that ops ask for."""
+
+
+def tried(names: Iterable[str] | None) -> list[str]:
+    """The backends by these names, on which something is tried; all that are available for None."""
+    if names is not None:
+        return list(names)
+    return [name for name, reason in available_backends().items() if reason is None]
 
 
 def check_backend(backend: Backend | str) -> None:

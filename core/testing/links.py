@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays.backend import available as available_backends
 from core.arrays.backend import get as get_backend
 from core.arrays.backend import random_state, set_random_state, to_backend, to_host, using
 from core.graph.variable import Variable
@@ -19,6 +18,7 @@ from core.link import Link
 from core.link.recurrent_state import serialize_carried
 from core.registry.configuration import no_backprop_mode, using_config
 from core.testing import gradient_check
+from core.testing.backends import tried
 from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
 
@@ -62,7 +62,7 @@ def check_link(
     ...     return x @ params["/W"].T + params["/b"]
     >>> check_link(lambda: L.Linear(3, 2), (np.ones((4, 3)),), affine, ["numpy"])
     """
-    for name in _names(backends):
+    for name in tried(backends):
         for dtype in DTYPES:
             trial = _Trial(make, inputs, reference, name, dtype, kind)
             checks = [check for check in CHECKS if init or check is not copies_anew]
@@ -72,12 +72,6 @@ def check_link(
                 checks.append(files)
             for check in checks:
                 _explained(check, trial)
-
-
-def _names(names: Iterable[str] | None) -> list[str]:
-    if names is not None:
-        return list(names)
-    return [name for name, reason in available_backends().items() if reason is None]
 
 
 def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
@@ -336,7 +330,7 @@ def moves(trial: _Trial) -> None:
     link = trial.sized()
     trial.call(link)
     clone = copy.deepcopy(link)
-    for name in _names(None):
+    for name in tried(None):
         if clone.to_device(name) is not clone:
             raise AssertionError("to_device: expected the link itself")
         wrong = [p for p, param in clone.namedparams() if param.backend.name != name]

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from core.arrays.backend import available as available_backends
 from core.arrays.backend import get as get_backend
 from core.errors import DeclarationError, nearest
+from core.testing.backends import tried
 from core.testing.checks import CHECKS, ON_EDGES, ON_EMPTY, refuses_second_derivative
 from core.testing.gradient_check import NondifferentiableError
 from core.testing.leaving_out import CHECKS as CHECK_NAMES
@@ -59,7 +59,7 @@ def check_op(
     kind = kind or ("elementwise" if domain.elementwise else "reduction")
     if kind not in {name for name, _ in TABLE}:
         raise ValueError(f"check_op: no tolerances for ops of kind {kind!r}")
-    for name in _backend_names(backends):
+    for name in tried(backends):
         run = _Run(op, name, reference, kind, wanted)
         run.search(examples, shrink)
 
@@ -72,12 +72,6 @@ def _named_checks(op: Any, checks: Iterable[str] | None) -> list[str]:
             )
     out = left_out(op.domain)
     return [name for name in checks or CHECK_NAMES if name not in out]
-
-
-def _backend_names(names: Iterable[str] | None) -> list[str]:
-    if names is not None:
-        return list(names)
-    return [name for name, reason in available_backends().items() if reason is None]
 
 
 class _Run:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays.backend import available as available_backends
 from core.arrays.backend import get as get_backend
 from core.arrays.backend import to_host, using
 from core.errors import BackendError
@@ -17,6 +16,7 @@ from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import GradientMethod
 from core.registry.configuration import using_config
+from core.testing.backends import tried
 from core.testing.memory import load, saved
 from core.testing.tolerances import assert_near, tolerance
 
@@ -61,19 +61,13 @@ def check_optimizer(
     ...     return found
     >>> check_optimizer(lambda: core.optimizers.SGD(lr=0.1), descent, ["numpy"])
     """
-    for name in _names(backends):
+    for name in tried(backends):
         for dtype in ("float64", "float32"):
             for check in [each for each in CHECKS if not (together and each in OF_ONE)]:
                 _explained(check, _Trial(make, reference, name, dtype))
         for dtype in ("float16", "bfloat16") if half else ():
             if _has(name, dtype):
                 _explained(masters, _Trial(make, reference, name, dtype))
-
-
-def _names(names: Iterable[str] | None) -> list[str]:
-    if names is not None:
-        return list(names)
-    return [name for name, reason in available_backends().items() if reason is None]
 
 
 def _backend(name: str) -> Any:

@@ -19,14 +19,14 @@ from core.registry.configuration import current_state
 from core.tracing.equation import value_like
 from core.tracing.gates import Gate, alone, enter, gates_of, leave
 from core.tracing.group import Group
-from core.tracing.leaving import Left
+from core.tracing.leaving import PLAIN, Left
 from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.passes import optimized, with_early_checks
 from core.tracing.places import Place, roots
 from core.tracing.program import Program
-from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, Unreplayable, unlike
+from core.tracing.recording import Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.sharing import apart_in_order
@@ -477,7 +477,7 @@ def _unfit(form: Any, variables: list[Any]) -> str | None:
             "gradient is to be added to. Give new Variables, or arrays."
         )
     for leaf in leaves(form):
-        if not isinstance(leaf, (Leaf, *PLAIN_LEAVES, host().xp.generic)):
+        if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic)):
             return (
                 "capture: expected arguments of arrays, numbers and text, got a "
                 f"{type(leaf).__name__}."

@@ -31,7 +31,6 @@ from core.tracing.sharing import Apart
 from core.tracing.staging import staged
 from core.tracing.structure import Leaf, builder, leaves
 
-PLAIN_LEAVES = PLAIN
 _kernels = [0]
 
 
