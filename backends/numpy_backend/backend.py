@@ -149,7 +149,8 @@ class NumpyBackend(Backend):
 
     def copyto(self, dst: Array, src: Any) -> Array:
         """Write a number or an array into `dst`."""
-        np.copyto(dst, self._to_device_of(dst, src), casting="unsafe")
+        given = src if type(src) is np.ndarray else self._to_device_of(dst, src)
+        np.copyto(dst, given, casting="unsafe")
         return dst
 
     def filled_like(self, array: Array, number: float) -> Array:

@@ -58,14 +58,23 @@ def laid(
     """Where these windows lie; ValueError where not one fits along some axis."""
     n = len(size)
     along = [(ksize, "ksize"), (stride, "stride"), (pad, "pad"), (dilate, "dilate")]
-    return _laid(tuple(size), *[per_axis(v, n, name) for v, name in along], bool(cover_all))
+    return _laid(tuple(size), *[_each(v, n, name) for v, name in along], bool(cover_all))
 
 
 def folded(shape: Shape, size: Sequence[int], stride: Sizes, pad: Sizes, dilate: Sizes = 1) -> Laid:
     """Where windows lie that make an array of this shape, (n, c, *ksize, *out), of images."""
     n = len(size)
     along = [(stride, "stride"), (pad, "pad"), (dilate, "dilate")]
-    return _folded(shape[2:], tuple(size), *[per_axis(v, n, name) for v, name in along])
+    return _folded(shape[2:], tuple(size), *[_each(v, n, name) for v, name in along])
+
+
+def _each(value: Sizes, n: int, name: str) -> tuple[int, ...]:
+    if type(value) is tuple and len(value) == n and _WHOLE.issuperset(map(type, value)):
+        return value
+    return per_axis(value, n, name)
+
+
+_WHOLE = frozenset({int})
 
 
 @lru_cache(128)

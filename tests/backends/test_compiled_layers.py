@@ -142,7 +142,10 @@ def test_average_pooling(x: Any, ksize: Any, stride: Any) -> None:
         x = np.tile(x, (1, 1, 3, 3))
     compare(lambda v: F.average_pooling_2d(v, ksize, stride), x)
     compare(lambda v: F.average_pooling_2d(v, ksize, stride, 1), x)
-    compare(lambda v: F.average_pooling_2d(v, x.shape[2:]), x)
+    with pytest.MonkeyPatch.context() as patch:
+        for many in (1, pooling.MANY):
+            patch.setattr(pooling, "MANY", many)
+            compare(lambda v: F.average_pooling_2d(v, x.shape[2:]), x)
 
 
 @pytest.mark.parametrize("ndim", [3, 5])

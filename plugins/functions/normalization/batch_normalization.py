@@ -179,7 +179,9 @@ def move(running: Any, new: Any, decay: float) -> None:
         if not 0 <= decay <= 1:
             raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
         backend, array = of(running), as_array(running)
-        moved = array * decay + backend.xp.astype(new, array.dtype) * (1 - decay)
+        if new.dtype != array.dtype:
+            new = backend.xp.astype(new, array.dtype)
+        moved = array * decay + new * (1 - decay)
         if isinstance(running, Variable):
             running.array = backend.copyto(array, moved)
         elif backend.mutable:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.panels import pieces
 from backends.numpy_backend.kernels.compiler import (
+    ROWS,
     Array,
     Indices,
     Ints2,
@@ -35,6 +37,8 @@ from core.typing import Shape, Sizes
 
 LEAST = 131072  # elements of the images in a part
 CALLS = 128  # of NumPy in the formulas: from 16 elements on loops take a fifth of their time
+LONG = 64  # elements of a window, of more of which NumPy takes sums faster
+MANY = 16384  # elements of the images, for which that is worth its calls
 
 
 class _Windows(NamedTuple):
@@ -245,9 +249,11 @@ def spread_maxima(f: Any, xp: Any, g: Any) -> Any:
 
 
 def _where_maxima_were(f: Any, g: Array, indexes: Array, size: Shape) -> Array | None:
-    if not suits(g, calls=CALLS) or indexes.dtype != np.int32 or indexes.shape != g.shape:
+    if indexes.dtype != np.int32 or indexes.shape != g.shape:
         return None
-    w = _spread((*per_axis(f.ksize, g.ndim - 2, "ksize"), *g.shape[2:]), size, f.stride, f.pad)
+    w = _spread_of(f, g, size)
+    if w is None:
+        return None
     gx = np.zeros((*g.shape[:2], *w.laid.padded), g.dtype)
     images = (g.shape[0] * g.shape[1], -1)
     g, indexes, flat = [np.ascontiguousarray(a).reshape(images) for a in (g, indexes, gx)]
@@ -255,12 +261,21 @@ def _where_maxima_were(f: Any, g: Array, indexes: Array, size: Shape) -> Array |
     return w.laid.without(gx)
 
 
+def _spread_of(f: Any, g: Array, size: Shape) -> _Windows | None:
+    """Windows of which `g` has a value each; None where these are few, of few elements."""
+    ksize = per_axis(f.ksize, g.ndim - 2, "ksize")
+    if not suits(g, calls=CALLS * prod(ksize)):
+        return None
+    return _spread((*ksize, *g.shape[2:]), size, f.stride, f.pad)
+
+
 def average_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The mean of each window, if they are not few large ones, which NumPy sums faster."""
     if not suits(x, calls=CALLS):
         return NotImplemented
     w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
-    if w.steps.size > w.starts.size:
+    long = w.steps.size > max(w.starts.size, LONG)
+    if long and (x.size >= MANY or w.steps.size > ROWS):
         return NotImplemented
     y = np.empty((*x.shape[:2], *w.out), x.dtype)
     images = (x.shape[0] * x.shape[1], -1)
@@ -281,9 +296,9 @@ def spread_evenly(f: Any, xp: Any, g: Any) -> Any:
 
 
 def _evenly(f: Any, g: Array, size: Shape) -> Any:
-    if not suits(g, calls=CALLS):
+    w = _spread_of(f, g, size)
+    if w is None:
         return NotImplemented
-    w = _spread((*per_axis(f.ksize, g.ndim - 2, "ksize"), *g.shape[2:]), size, f.stride, f.pad)
     gx = np.zeros((*g.shape[:2], *w.laid.padded), g.dtype)
     images = (g.shape[0] * g.shape[1], -1)
     flat = gx.reshape(images)
