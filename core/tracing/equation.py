@@ -158,18 +158,15 @@ _SIMPLE = frozenset((int, float, bool, str, type(None), type))
 def values_in(tree: Any) -> list[Value]:
     """The values in tuples, lists, dicts and slices."""
     found: list[Value] = []
-    _find_values(tree, found)
+    _find_values((tree,), found)
     return found
 
 
 def _find_values(tree: Any, found: list[Value]) -> None:
-    if isinstance(tree, Value):
-        found.append(tree)
-    elif isinstance(tree, (tuple, list)):
-        for part in tree:
-            _find_values(part, found)
-    elif isinstance(tree, dict):
-        for part in tree.values():
+    for part in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(part, Value):
+            found.append(part)
+        elif isinstance(part, (tuple, list, dict)):
             _find_values(part, found)
 
 
@@ -177,13 +174,18 @@ def mapped(put: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] =
     """The tree with `put(x)` for each object of a kind in its tuples, lists and dicts."""
     if isinstance(tree, kind):
         return put(tree)
-    if type(tree) in _SIMPLE:  # most of what is no array, told at once
-        return tree
-    if isinstance(tree, tuple):
-        parts = [mapped(put, part, kind) for part in tree]
+    if isinstance(tree, (tuple, list)):
+        parts = [  # most are no structures, which is told here at once
+            put(part)
+            if isinstance(part, kind)
+            else part
+            if type(part) in _SIMPLE
+            else mapped(put, part, kind)
+            for part in tree
+        ]
+        if isinstance(tree, list):
+            return parts
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
-    if isinstance(tree, list):
-        return [mapped(put, part, kind) for part in tree]
     if isinstance(tree, dict):
         return {key: mapped(put, part, kind) for key, part in tree.items()}
     return tree

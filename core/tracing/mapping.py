@@ -19,7 +19,7 @@ from core.tracing.derivatives import what_is_around
 from core.tracing.equation import Value
 from core.tracing.leaving import PLAIN
 from core.tracing.mapped import Again, Mapped, Pull, Walk, Way, beside, graded
-from core.tracing.places import Place, roots
+from core.tracing.places import Place, Places, roots
 from core.tracing.program import Program
 from core.tracing.structure import Leaf, described, flattened, leaves, rebuilt
 from core.tracing.tape import Tape
@@ -66,6 +66,16 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     variable([[2., 4.],
               [6., 8.]], dtype=float32)
     """
+    return mapping(function, in_axes, out_axes)
+
+
+def mapping(
+    function: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    places: Callable[[Tape], Places] | None = None,
+) -> Callable[..., Any]:
+    """What `vmap` gives, which finds what is outside of the function in places of some kind."""
 
     @wraps(function)
     def mapped(*arguments: Any, **named: Any) -> Any:
@@ -82,6 +92,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         inputs = tuple([_one(array, axis) for array, axis in zip(given, axes, strict=True)])
         tape = Tape(host())
         walk = Walk(function, tape)
+        if places is not None:
+            tape.places = places(tape)
         whole = recorded(walk, form, inputs, tape, roots(function))
         program = walk.forward(whole)
         _refuse_changes(program)
@@ -96,10 +108,10 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         if walk.reached:
             kept |= {value for e in back.equations for value in e.inputs} | {*back.outputs}
         compute(program.equations, backend, size, found, kept)
-        places = _axes("out_axes", out_axes, program.result, len(program.outputs))
+        put = _axes("out_axes", out_axes, program.result, len(program.outputs))
         shared, seen = program.memories(), set(arrays)
         results: list[Any] = []
-        for value, axis in zip(program.outputs, places, strict=True):
+        for value, axis in zip(program.outputs, put, strict=True):
             memory = shared.get(value, value)
             y = _result(backend, size, found[value], axis)
             results.append(backend.copy(y) if memory in seen or axis is None else y)
@@ -107,7 +119,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         if walk.reached:
             numbers = _graded_numbers(program.result)
             at = [numbers[i] for i in walk.leading]
-            outputs = [Way(w, places[i]) for w, i in zip(walk.weights, at, strict=True)]
+            outputs = [Way(w, put[i]) for w, i in zip(walk.weights, at, strict=True)]
             ways = [*[axes[i] for i in _graded_numbers(form)], *[None] * len(walk.outside)]
             ends = [Way(g, ways[i]) for g, i in zip(back.outputs, walk.reached, strict=False)]
             plain = all([way.axis is not None for way in outputs]) and not _draws(program)

@@ -8,8 +8,10 @@ its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -18,17 +20,58 @@ from core.arrays.backend import current, host
 from core.errors import TraceError
 from core.graph.history import history_of
 from core.graph.variable import Variable, wrap
-from core.registry.configuration import current_state, no_backprop_mode
+from core.registry.configuration import current_state, no_backprop_mode, using_config
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray
 from core.tracing.equation import draws
-from core.tracing.mapping import vmap
+from core.tracing.mapping import mapping
+from core.tracing.places import Places
 
 LEAST = 40
 """Fewer rows are made faster by a walk for each than by a trace."""
 
 MOST_BYTES = 1 << 26
 """What the results of operations may take, in rows that are computed at once."""
+
+
+class Still(Places):
+    """The places of a function that is called again: what is outside of it are constants.
+
+    Parameters keep their arrays, for other threads may use the model.
+    """
+
+    def take(self, link: Any) -> None:
+        """Let links have the attributes that they have now when all is over."""
+        for _, each in link.namedlinks():
+            if id(each) not in self._known:
+                self._note(each)
+                own = vars(each)
+                self._undo.append(partial(_put_back, own, dict(own)))
+
+    def take_parameter(self, parameter: Any) -> None:
+        """Nothing: it stays as it is."""
+
+    def take_optimizer(self, optimizer: Any) -> None:
+        """Nothing: no step is made."""
+
+    def lifted(self, x: Any) -> Any:
+        """An input of an operation, a constant if it comes from outside."""
+        if not isinstance(x, Variable) or isinstance(x._array, TracedArray):
+            return super().lifted(x)
+        return super().lifted(wrap(x.array))
+
+    def outside(self, array: Any) -> Any:
+        """The value of an array from outside, read where it is, unless it may be an index."""
+        if array.dtype.kind != "f":
+            return None
+        return self._traced("outside", array, lambda: array)._value
+
+
+def _put_back(own: dict[str, Any], before: dict[str, Any]) -> None:
+    for name in own.keys() - before.keys():
+        del own[name]
+    own.update(before)
+
 
 Rows = list[Variable | None]
 Blocks = list[list[Variable]]
@@ -52,7 +95,7 @@ def at_once(
     if len({x.dtype for x in (*xs, *ys)}) > 1:  # derivatives have that of the input
         return None
     size = chunk_size or max(1, MOST_BYTES // max(1, _bytes(ys)))
-    if min(count, size) < LEAST or not _can_be_traced():
+    if min(count, size) < LEAST or not _can_be_traced(nested):
         return None
 
     def of_row(inputs: list[Variable], vectors: list[Variable]) -> Any:
@@ -61,10 +104,11 @@ def at_once(
             raise TraceError("jacobian: each row would have random numbers of its own.")
         return rows, [y.array for y in again]
 
-    mapped = vmap(of_row, (None, 0), (0, None))
+    alone = not (nested or tapes.under_way())
+    mapped = mapping(of_row, (None, 0), (0, None), Still if alone else None)
     parts = []
     try:
-        with nullcontext() if nested else no_backprop_mode():
+        with nullcontext() if nested else no_backprop_mode(), using_config("in_recomputing", True):
             for first in range(0, count, size):
                 units = _units(along, first, min(count, first + size))
                 rows, again = mapped(xs, units)
@@ -76,10 +120,16 @@ def at_once(
     return [_joined(rows) for rows in zip(*parts, strict=True)]
 
 
-def _can_be_traced() -> bool:
-    """Whether arrays are the host's, or traced, and nobody looks at each operation."""
+def _can_be_traced(nested: bool) -> bool:
+    """Whether arrays are the host's, or traced, and nobody looks at each operation.
+
+    Where derivatives are taken around these, parameters hold traced arrays in the meantime, which
+    other threads would meet.
+    """
     if tapes.under_way():
         return True
+    if nested and threading.active_count() > 1:
+        return False
     return current() is host() and not current_state().slow_path
 
 

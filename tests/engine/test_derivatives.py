@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
+import core.links as L
 from core.errors import NotDifferentiable
 from core.tracing import rows
 
@@ -115,6 +116,19 @@ def test_all_rows_take_one_walk(all_rows):
     found = core.jacobian(lambda x: Walked().apply((x,))[0], np.ones(5))
     assert found.array.tolist() == (2 * np.eye(5)).tolist()
     assert Walked.walks == (1 if all_rows == "at once" else 5)
+
+
+def test_models_stay_what_they_are_for_other_threads():
+    layer = L.Linear(2, 3)
+    W, layer.seen = layer.W.array, None
+
+    def function(x):
+        assert layer.W.array is W
+        layer.seen = x
+        return layer(x[None])[0]
+
+    near(core.jacobian(function, np.ones(2, "f")), W)
+    assert layer.seen.array.tolist() == [1, 1]
 
 
 def test_rows_are_those_of_the_first_call_and_its_draws():
