@@ -216,6 +216,8 @@ class Places:
     def _take_persistent(self, name: str, link: Any, key: str) -> None:
         own = vars(link)
         before = own[key]
+        if self._is_traced(before):  # of a link that the function makes
+            return
         if is_array(before):
             put = partial(_set_attribute, link, key)
             own[key] = self._traced(name, before, partial(_attribute, link, key), put=put)

@@ -6,6 +6,7 @@ from typing import Any
 from weakref import ref
 
 from core.arrays.backend import host
+from core.graph.variable import as_array
 from core.tracing import names
 from core.tracing import tape as tapes
 from core.tracing.emission import emit
@@ -50,11 +51,18 @@ class Memory:
 
 
 def plain_index(index: Any) -> Any:
-    """An index with Python's integers in the place of NumPy's, which give views as well."""
-    integer = host().xp.integer
+    """An index with Python's integers in the place of NumPy's, which give views as well.
+
+    And with arrays in the place of Variables.
+    """
     if isinstance(index, tuple):
-        return tuple([int(part) if isinstance(part, integer) else part for part in index])
-    return int(index) if isinstance(index, integer) else index
+        return tuple(map(_plain_part, index))
+    return _plain_part(index)
+
+
+def _plain_part(part: Any) -> Any:
+    part = as_array(part)
+    return int(part) if isinstance(part, host().xp.integer) else part
 
 
 def is_basic(index: Any) -> bool:

@@ -399,6 +399,28 @@ def test_labels_out_of_range_are_refused_for_any_example():
         core.vmap(lambda x, t: F.softmax_cross_entropy(x[None], t[None]))(X, T + 3)
 
 
+def test_models_are_made_for_each_example():
+    def function(x):
+        model = core.Sequential(L.Linear(3, 2, initialW=1), L.BatchNormalization(2))
+        return model(x.reshape(1, 3) * np.ones((2, 1), "f"))
+
+    with core.using_config("train", False):
+        y = core.vmap(function)(X).array
+    near(y[:, 0], np.stack([X.sum(1)] * 2, axis=1))
+    assert core.vmap(function)(X).shape == (5, 2, 2)
+
+
+@pytest.mark.parametrize("of", [core.Variable, core.as_array])
+def test_variables_as_indexes(of):
+    def largest(x):
+        array = core.as_array(x)
+        return array[F.argmax(array, axis=0)], of(array)[None, F.argmax(array, axis=0)]
+
+    one, other = core.vmap(largest)(X)
+    near(one, X.max(1))
+    near(other, X.max(1)[:, None])
+
+
 CUBE = np.random.default_rng(3).normal(size=(2, 3, 4, 5))
 AT = np.array([3, 1])
 INTEGERS = {"Python's": 1, "NumPy's": np.int64(1), "an array's": np.array(1)}
