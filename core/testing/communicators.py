@@ -38,6 +38,7 @@ def check_communicator(comm: Communicator, megabytes: float = 100) -> None:
         _objects,
         _arrays,
         _sums,
+        _bits,
         _orders,
         _wrong_peers,
         _parts,
@@ -175,21 +176,23 @@ def _sums(comm: Communicator) -> None:
         assert found.shape == sum_.shape, "allreduce"
         assert found.dtype == sum_.dtype, "allreduce"
         assert np.allclose(found.astype("D"), sum_.astype("D"), rtol=1e-5, atol=1e-6), "allreduce"
+
+
+def _bits(comm: Communicator) -> None:
+    """Sums have the same bits each time, on all ranks, in the background and in parts."""
     x = np.random.default_rng(comm.rank).standard_normal(9999).astype("f")
-    for dtype in ("float32", "float16"):
-        first, again = comm.allreduce(x.astype(dtype)), comm.allreduce(x.astype(dtype))
-        assert first.tobytes() == again.tobytes(), "allreduce gives other bits when repeated"
-        everywhere = comm.allgather_obj(first.tobytes())
-        assert len({*everywhere}) == 1, "allreduce gives other bits on other ranks"
-    for dtype in ("float32", "float16"):
-        pending = [(s, comm.iallreduce(s)) for s in (x.astype(dtype), x.astype(dtype))]
-        for sum_, each in pending[::-1]:
-            each.wait()
-            assert np.array_equal(sum_, comm.allreduce(x.astype(dtype))), "iallreduce"
     bounds = [(99 * rank * rank) // comm.size for rank in range(comm.size)] + [x.size]
     own = slice(*bounds[comm.rank : comm.rank + 2])
     for dtype in ("float32", "float16"):
-        whole, buffers = comm.allreduce(x.astype(dtype)), [x.astype(dtype) for _ in range(2)]
+        whole, again = comm.allreduce(x.astype(dtype)), comm.allreduce(x.astype(dtype))
+        assert whole.tobytes() == again.tobytes(), "allreduce gives other bits when repeated"
+        everywhere = comm.allgather_obj(whole.tobytes())
+        assert len({*everywhere}) == 1, "allreduce gives other bits on other ranks"
+        pending = [(s, comm.iallreduce(s)) for s in (x.astype(dtype), x.astype(dtype))]
+        for sum_, each in pending[::-1]:
+            each.wait()
+            assert np.array_equal(sum_, whole), "iallreduce"
+        buffers = [x.astype(dtype) for _ in range(2)]
         begun = [comm.ireduce_scatter(buffer, bounds) for buffer in buffers]
         for part in begun[::-1]:
             part.wait()

@@ -18,10 +18,20 @@ _COMPARISONS = frozenset(["gt", "ge", "lt", "le", "eq", "ne"])
 
 
 def with_early_masks(program: Program, fuser: Fuser) -> tuple[Program, set[Value]]:
-    """The program, where some masks follow what they are made of, and these.
+    """The program, where some masks follow what they are made of, and these."""
+    behind = _early(program, fuser)
+    early = {equation for each in behind.values() for equation in each}
+    equations = list[Equation]()
+    for equation in program.equations:
+        pending = [] if equation in early else [equation]
+        while pending:
+            equations.append(pending.pop())
+            pending += reversed(behind.get(equations[-1], []))
+    return program.changed(equations=tuple(equations)), {e.outputs[0] for e in early}
 
-    They are those with which less is kept for less long, in bytes times equations.
-    """
+
+def _early(program: Program, fuser: Fuser) -> dict[Equation, list[Equation]]:
+    """Masks with which less is kept for less long, in bytes times equations; what they follow."""
     places = {equation: i for i, equation in enumerate(program.equations)}
     makers = {value: equation for equation in program.equations for value in equation.outputs}
     memory, reads = Lifetimes(program).memory_of, defaultdict[Value, list[int]](list)
@@ -40,14 +50,7 @@ def with_early_masks(program: Program, fuser: Fuser) -> tuple[Program, set[Value
         last = max([place for place in reads[memory(x)] if place != i], default=made)
         if not all(loops[last:i]) and (i - last) * x.nbytes > (i - made) * mask.nbytes:
             behind.setdefault(makers[x], []).append(equation)
-    early = {equation for each in behind.values() for equation in each}
-    equations = list[Equation]()
-    for equation in program.equations:
-        pending = [] if equation in early else [equation]
-        while pending:
-            equations.append(pending.pop())
-            pending += reversed(behind.get(equations[-1], []))
-    return program.changed(equations=tuple(equations)), {e.outputs[0] for e in early}
+    return behind
 
 
 def _compared(equation: Equation) -> Value | None:

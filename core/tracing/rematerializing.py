@@ -126,27 +126,31 @@ class _Peak:
         lives, at, equations = self._lives, self._at, self._program.equations
         waits = lives.born[memory] < at < lives.until.get(memory, -1) < len(equations)
         reads = [i for value in shown for i in self._reads[value]]
-        if not waits or at in reads:
-            return None
         number = min([i for i in reads if i > at], default=-1)
-        if number < 0:
+        if not waits or at in reads or number < 0:
             return None
+        needed = [v for v in shown if lives.born[v] < at and max(self._reads[v], default=-1) > at]
+        return self._chain(memory, needed, number)
+
+    def _chain(
+        self, memory: Value, needed: list[Value], number: int
+    ) -> tuple[int, int, list[Equation]] | None:
+        """What computes values again before an equation, of what is there or is kept for that."""
+        lives, equations = self._lives, self._program.equations
         # What stands before a change of parameters is not computed again behind it.
         first = max([i for i in range(number) if keeps(equations[i])], default=-1)
         chain: dict[int, Equation] = {}
-        needed = [v for v in shown if lives.born[v] < at and max(self._reads[v], default=-1) > at]
-        size, stack = memory.nbytes, list(needed)
-        while stack:
-            value = stack.pop()
+        size = memory.nbytes
+        while needed:
+            value = needed.pop()
             if value in lives.given or lives.born[value] in chain:
                 continue
-            root = lives.memory_of(value)
-            if root is not memory and lives.until.get(root, -1) >= at:
+            born, root = lives.born[value], lives.memory_of(value)
+            if root is not memory and lives.until.get(root, -1) >= self._at:
                 continue  # it is there
-            equation = equations[lives.born[value]]
-            if lives.born[value] > first and self._cheap(equation):
-                chain[lives.born[value]] = equation
-                stack += equation.inputs
+            if born > first and self._cheap(equations[born]):
+                chain[born] = equations[born]
+                needed += equations[born].inputs
             elif root is memory:
                 return None
             else:

@@ -26,15 +26,7 @@ def in_sequences(program: Recorded) -> Recorded:
     fuser = program.backend.fuser()
     if not isinstance(fuser, Sequencer):
         return program
-    runs, size, before = list[list[Equation]](), 0, False
-    for equation in program.equations:
-        found = _is_view(equation) or fuser.calls(equation)
-        size += sum([value.nbytes for value in equation.outputs])
-        if not (found and before) or size > MOST:
-            runs.append([])
-            size = 0
-        runs[-1].append(equation)
-        before = found
+    runs = _runs(program, fuser)
     read = {v: i for i, run in enumerate(runs) for e in run for v in e.inputs}
     results = [*program.outputs, *[value for _, value in program.changes]]
     read |= dict.fromkeys(results, len(runs))
@@ -44,6 +36,20 @@ def in_sequences(program: Recorded) -> Recorded:
         later = {v for e in run for v in e.outputs if read.get(v, i) > i}
         equations += _sequence(program, fuser, run, later) if worth else run
     return program.changed(equations=tuple(equations))
+
+
+def _runs(program: Recorded, fuser: Sequencer) -> list[list[Equation]]:
+    """Equations one after the other that one call can make; others by themselves."""
+    runs, size, before = list[list[Equation]](), 0, False
+    for equation in program.equations:
+        found = _is_view(equation) or fuser.calls(equation)
+        size += sum([value.nbytes for value in equation.outputs])
+        if not (found and before) or size > MOST:
+            runs.append([])
+            size = 0
+        runs[-1].append(equation)
+        before = found
+    return runs
 
 
 def _is_view(equation: Equation) -> bool:

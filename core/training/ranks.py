@@ -8,6 +8,8 @@ from core.errors import nearest
 from core.training.summary import named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.training.communicator import Communicator
     from core.training.extended import Entry
     from core.training.loop import Loop
@@ -52,19 +54,24 @@ def share_out(loop: Loop, comm: Communicator) -> list[tuple[str, Entry]]:
     loop.epochs_agree = None not in paces and len({*paces}) == 1
     if len({*stops}) == 1:
         loop.stop_trigger = loop.agreed(loop.stop_trigger, "the stop trigger")
-    shared = [[each for each in of_one if all([each in of for of in owned])] for of_one in owned]
-    together = [[each for each in of_one if each[1][2] == "together"] for of_one in shared]
-    is_ordered = all([each == together[0] for each in together])
+    ordered = _ordered(owned)
     turns = []
     for told, (name, entry) in zip(mine, order, strict=True):
         if entry.ranks == "first" and any([told in of for of in owned[: comm.rank]]):
             continue
-        if entry.ranks == "together" and is_ordered and told in together[0]:
+        if entry.ranks == "together" and told in ordered:
             among = getattr(entry.extension, "among", None)
             entry.extension = entry.extension if among is None else among(comm)
             entry.trigger = loop.agreed(entry.trigger, f"the trigger of {name!r}")
         turns.append((name, entry))
     return turns
+
+
+def _ordered(owned: Sequence[list[Any]]) -> list[Any]:
+    """What all ranks have and call together, if it stands in one order on all of them."""
+    shared = [[each for each in of_one if all([each in of for of in owned])] for of_one in owned]
+    together = [[each for each in of_one if each[1][2] == "together"] for of_one in shared]
+    return together[0] if all([each == together[0] for each in together]) else []
 
 
 def _described(entry: Entry) -> tuple[Any, ...]:
