@@ -6,11 +6,12 @@ from math import log, pi
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, log1p_square, where
+from core.typing import Array
+from plugins.distributions.distribution import log1p_square, where
+from plugins.distributions.families import LocationScale
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """Cauchy distributions, of density scale / (π (scale² + (x - loc)²)).
 
     They have neither mean nor variance.
@@ -24,11 +25,8 @@ class Cauchy(Distribution):
     variable([0.5 , 0.75], dtype=float32)
     """
 
-    def __init__(self, loc: Operand, scale: Operand) -> None:
-        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
-
     def log_prob(self, x: Array) -> Variable:
-        z = (self._point(x) - self.loc) / self.scale
+        z = self._standard(x)
         return -log1p_square(z) - F.log(self.scale) - log(pi)
 
     def cdf(self, x: Array) -> Variable:
@@ -51,10 +49,6 @@ class Cauchy(Distribution):
 
     def sample_n(self, n: int) -> Variable:
         return self.loc + self.scale * F.tan(pi * (self._uniform(n, *self.batch_shape) - 0.5))
-
-    @property
-    def mode(self) -> Variable:
-        return self.loc
 
     @property
     def entropy(self) -> Variable:

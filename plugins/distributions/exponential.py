@@ -5,10 +5,11 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import within
+from plugins.distributions.families import BySurvival
 
 
-class Exponential(Distribution):
+class Exponential(BySurvival):
     """Exponential distributions, of density lam exp(-lam x) where x is not negative.
 
     Args:
@@ -27,12 +28,6 @@ class Exponential(Distribution):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         return within(x.array >= 0, x, 0.0, lambda x: F.log(self.lam) - self.lam * x)
-
-    def cdf(self, x: Array) -> Variable:
-        return -F.expm1(-self.lam * F.relu(self._point(x)))
-
-    def survival_function(self, x: Array) -> Variable:
-        return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         return -self.lam * F.relu(self._point(x))

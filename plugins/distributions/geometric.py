@@ -5,10 +5,11 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, log_complement, times, within
+from plugins.distributions.distribution import log_complement, times, within
+from plugins.distributions.families import BySurvival
 
 
-class Geometric(Distribution):
+class Geometric(BySurvival):
     """Distributions of how many trials it takes to succeed once: 1, 2, ...
 
     Args:
@@ -32,12 +33,6 @@ class Geometric(Distribution):
 
     def _log_mass(self, x: Variable) -> Variable:
         return F.log(self.p) + times(x - 1, self.log_q)
-
-    def cdf(self, x: Array) -> Variable:
-        return -F.expm1(self.log_survival_function(x))
-
-    def survival_function(self, x: Array) -> Variable:
-        return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         whole = F.relu(F.floor(self._point(x)))

@@ -6,15 +6,16 @@ from math import pi
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where, within
+from core.typing import Array
+from plugins.distributions.distribution import where, within
+from plugins.distributions.families import LocationScale
 
 EULER = 0.5772156649015329
 LOWEST = -10.0  # below which exp(-exp(-z)) is 0 in double precision
 FAR = 20.0  # from there on, 1 - exp(-y) is y exp(-y/2) in double precision, for y = exp(-z)
 
 
-class Gumbel(Distribution):
+class Gumbel(LocationScale):
     """Gumbel distributions: cdf(x) = exp(-exp(-(x - loc) / scale)).
 
     Args:
@@ -26,11 +27,8 @@ class Gumbel(Distribution):
     variable([0.5772157], dtype=float32)
     """
 
-    def __init__(self, loc: Operand, scale: Operand) -> None:
-        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
-
     def log_prob(self, x: Array) -> Variable:
-        z = (self._point(x) - self.loc) / self.scale
+        z = self._standard(x)
         return within(z.array > -float("inf"), z, 0.0, lambda z: -z - F.exp(-z)) - F.log(self.scale)
 
     def cdf(self, x: Array) -> Variable:
@@ -38,7 +36,7 @@ class Gumbel(Distribution):
 
     def _fall(self, x: Array) -> Variable:
         """Exp(-z), or what is so great that exp of its negative is 0, but has no infinite slope."""
-        z = (self._point(x) - self.loc) / self.scale
+        z = self._standard(x)
         return F.exp(-where(z.array < LOWEST, LOWEST, z))
 
     def log_cdf(self, x: Array) -> Variable:
@@ -48,7 +46,7 @@ class Gumbel(Distribution):
         return -F.expm1(-self._fall(x))
 
     def log_survival_function(self, x: Array) -> Variable:
-        z = (self._point(x) - self.loc) / self.scale
+        z = self._standard(x)
         far = z.array > FAR
         near = super().log_survival_function(where(far, self.loc, self._point(x)))
         return where(far, -z - 0.5 * F.exp(-where(far, z, FAR)), near)
@@ -56,16 +54,9 @@ class Gumbel(Distribution):
     def icdf(self, p: Array) -> Variable:
         return self.loc - self.scale * F.log(-F.log(self._point(p)))
 
-    def sample_n(self, n: int) -> Variable:
-        return self.icdf(self._uniform(n, *self.batch_shape))
-
     @property
     def mean(self) -> Variable:
         return self.loc + EULER * self.scale
-
-    @property
-    def mode(self) -> Variable:
-        return self.loc
 
     @property
     def variance(self) -> Variable:

@@ -6,11 +6,12 @@ from math import log
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where
+from core.typing import Array
+from plugins.distributions.distribution import where
+from plugins.distributions.families import LocationScale
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Laplace distributions, of density exp(-|x - loc| / scale) / (2 scale).
 
     Args:
@@ -22,20 +23,17 @@ class Laplace(Distribution):
     variable([0.5      , 0.8160603], dtype=float32)
     """
 
-    def __init__(self, loc: Operand, scale: Operand) -> None:
-        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
-
     def log_prob(self, x: Array) -> Variable:
         return -F.absolute(self._point(x) - self.loc) / self.scale - F.log(self.scale) - log(2)
 
     def cdf(self, x: Array) -> Variable:
-        return _tail((self._point(x) - self.loc) / self.scale)
+        return _tail(self._standard(x))
 
     def survival_function(self, x: Array) -> Variable:
         return _tail((self.loc - self._point(x)) / self.scale)
 
     def log_cdf(self, x: Array) -> Variable:
-        return _log_tail((self._point(x) - self.loc) / self.scale)
+        return _log_tail(self._standard(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         return _log_tail((self.loc - self._point(x)) / self.scale)
@@ -46,15 +44,8 @@ class Laplace(Distribution):
         size = F.log(2 * where(upper, 1 - p, p))
         return self.loc + self.scale * where(upper, -size, size)
 
-    def sample_n(self, n: int) -> Variable:
-        return self.icdf(self._uniform(n, *self.batch_shape))
-
     @property
     def mean(self) -> Variable:
-        return self.loc
-
-    @property
-    def mode(self) -> Variable:
         return self.loc
 
     @property

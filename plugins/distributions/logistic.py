@@ -6,11 +6,11 @@ from math import pi
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution
+from core.typing import Array
+from plugins.distributions.families import LocationScale
 
 
-class Logistic(Distribution):
+class Logistic(LocationScale):
     """Logistic distributions: cdf(x) = 1 / (1 + exp(-(x - loc) / scale)).
 
     Args:
@@ -21,9 +21,6 @@ class Logistic(Distribution):
     >>> D.Logistic(np.zeros(2), 1.0).cdf(np.array([0.0, 1.0]))
     variable([0.5       , 0.73105858])
     """
-
-    def __init__(self, loc: Operand, scale: Operand) -> None:
-        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
 
     def log_prob(self, x: Array) -> Variable:
         z = self._standard(x)
@@ -41,22 +38,12 @@ class Logistic(Distribution):
     def log_survival_function(self, x: Array) -> Variable:
         return -F.softplus(self._standard(x))
 
-    def _standard(self, x: Array) -> Variable:
-        return (self._point(x) - self.loc) / self.scale
-
     def icdf(self, p: Array) -> Variable:
         p = self._probability(p)
         return self.loc + self.scale * (F.log(p) - F.log1p(-p))
 
-    def sample_n(self, n: int) -> Variable:
-        return self.icdf(self._uniform(n, *self.batch_shape))
-
     @property
     def mean(self) -> Variable:
-        return self.loc
-
-    @property
-    def mode(self) -> Variable:
         return self.loc
 
     @property

@@ -5,10 +5,11 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where, within
+from plugins.distributions.distribution import where, within
+from plugins.distributions.families import BySurvival
 
 
-class Pareto(Distribution):
+class Pareto(BySurvival):
     """Pareto distributions, of density alpha scale^alpha / x^(alpha + 1) from `scale` on.
 
     Args:
@@ -34,12 +35,6 @@ class Pareto(Distribution):
 
     def _log_density(self, x: Variable) -> Variable:
         return F.log(self.alpha) + self.alpha * F.log(self.scale) - (self.alpha + 1) * F.log(x)
-
-    def cdf(self, x: Array) -> Variable:
-        return -F.expm1(self.log_survival_function(x))
-
-    def survival_function(self, x: Array) -> Variable:
-        return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         x, scale = F.broadcast(self._point(x), self.scale)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, in_double, log_power, where, within
+from plugins.distributions.distribution import in_double, log_power, where, within
+from plugins.distributions.families import BySurvival
 from plugins.distributions.gumbel import EULER
 
 
-class Weibull(Distribution):
+class Weibull(BySurvival):
     """Weibull distributions, of times to a failure: cdf(x) = 1 - exp(-(x / scale)^k).
 
     Args:
@@ -33,12 +34,6 @@ class Weibull(Distribution):
     def _log_density(self, x: Variable) -> Variable:
         known = F.log(self.k) - self.k * F.log(self.scale) + self.log_survival_function(x)
         return log_power(x, self.k - 1) + known
-
-    def cdf(self, x: Array) -> Variable:
-        return -F.expm1(self.log_survival_function(x))
-
-    def survival_function(self, x: Array) -> Variable:
-        return F.exp(self.log_survival_function(x))
 
     def log_survival_function(self, x: Array) -> Variable:
         x = self._point(x)
