@@ -1,13 +1,12 @@
 """What becomes of a declared class: its constructor, its call, and its gradients.
 
 `declare` reads the class when it is made; the specialised functions are written when they are first
-asked for. A class with optional or repeated inputs has a variant of them for each number of inputs.
+asked for. A class with optional inputs has a variant of them for each number of inputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.ops.class_reading import is_engine
@@ -89,17 +88,12 @@ def specialize_class(cls: type[FunctionNode]) -> None:
     texts = ["f", "xp", *declared.names]
     cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
     cls._variants = {}
-    if declared.variadic or declared.optional:
-        known = declared.differentiable
-        set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
-        cls._run = _run_by_arity
-    else:
-        made = variant(cls, len(declared.names))
-        set_rules(cls, made.raw, made.var)
-        cls._run = made.run
-    call: Any = partial(_call_by_arity, cls)
-    if not declared.variadic:
-        call = variant(cls, len(declared.names)).call
+    made = variant(cls, len(declared.names))
+    raw, var, cls._run = made.raw, made.var, made.run
+    if declared.optional:
+        raw, var, cls._run = raw and _raw_by_arity, var and _var_by_arity, _run_by_arity
+    set_rules(cls, raw, var)
+    call: Any = made.call
     call.operation = cls
     cls.call = staticmethod(call)
     cls._is_specialized = True  # last, since who reads it asks for nothing else
@@ -112,6 +106,7 @@ def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
 
 def variant(cls: type[FunctionNode], arity: int) -> Variant:
     """The specialised functions for calls with that many inputs, written when first needed."""
+    arity = min(arity, 1) if cls.declared.variadic else arity
     made = cls._variants.get(arity)
     if made is None:
         if not cls.declared.fits(arity):
@@ -124,10 +119,6 @@ def variant(cls: type[FunctionNode], arity: int) -> Variant:
             if made is None:
                 made = cls._variants[arity] = Variant(cls.declared, arity)
     return made
-
-
-def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
-    return variant(cls, len(inputs)).call(*inputs, **settings)
 
 
 def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:

@@ -105,16 +105,16 @@ class GradientWriter(Writer):
         if kind == "var" and self.declared.recorded:
             self.scope["recorded"] = self.declared.recorded.ready_call()
             return [f"  gradients = (recorded({', '.join(texts[2:])}),)"]
-        lone = self.arity == 1 and not self.declared.variadic
+        lone = self.arity == 1 and not self.many
         if self.inline and lone and (inline := self.expression(rule, texts)):
             return [f"  gradients = ({inline},)"]
         lines = [f"  gradients = rule({', '.join(texts)})"]
         if lone:
             lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
-        lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
         return [
             *lines,
-            f"  if needs_grad != {self.all}: gradients = only_needed(gradients, needs_grad)",
+            "  if (count := len(gradients)) != len(f._sources): wrong_number(f, gradients)",
+            "  if needs_grad + 1 != 1 << count: gradients = only_needed(gradients, needs_grad)",
         ]
 
     def _separate(self, kind: str) -> list[str]:
@@ -149,7 +149,9 @@ class GradientWriter(Writer):
     def _value(self, kind: str, name: str) -> str:
         """The text that fetches what a rule asked for by `name`."""
         if name == "needs_grad":
-            return "(" + "".join([f"needs_grad & {1 << i} != 0, " for i in range(self.arity)]) + ")"
+            bits = "".join([f"needs_grad & {1 << i} != 0, " for i in range(self.arity)])
+            many = "*[needs_grad >> i & 1 != 0 for i in range(len(f._sources))],"
+            return f"({many if self.many else bits})"
         return self._widened(self._fetched(kind, name))
 
     def _fetched(self, kind: str, name: str) -> str:
@@ -157,7 +159,7 @@ class GradientWriter(Writer):
         fetch = "n{}.data" if kind == "raw" else "variable_of(n{})"
         if name in declared.names:
             if declared.variadic:
-                return f"({', '.join([fetch.format(i) for i in range(self.arity)])},)"
+                return f"tuple([{fetch.format('')} for n in n_all])"
             i = declared.names.index(name)
             return fetch.format(i) if i < self.arity else "None"
         if name in declared.saved:

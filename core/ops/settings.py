@@ -8,13 +8,13 @@ from core.errors.kinds import MISSING, taking
 from core.ops.declaration import Declaration
 
 
-def parameters(declared: Declaration, star: str = "") -> str:
+def parameters(declared: Declaration, before: str = "/, ") -> str:
     """The settings as parameters in the text of a function; see `named`."""
     parts = [
         f"{name}_" if default is MISSING else f"{name}_=default[{name!r}]"
         for name, default in declared.fields.items()
     ]
-    return f", /, {star}{', '.join(parts)}" if parts else ""
+    return f", {before}{', '.join(parts)}" if parts else ""
 
 
 def assigned(declared: Declaration, node: str, scope: dict[str, Any]) -> list[str]:

@@ -85,15 +85,15 @@ class _Calls(Writer):
             self.inline = self.expression(self.cls.compute, ["f", "xp", *arrays])
 
     def call(self) -> Callable[..., Any]:
-        star = "*, " if self.declared.variadic or self.declared.optional else ""
-        inputs, lines = [f"x{i}" for i in range(self.arity)], []
+        before = "" if self.many else "/, *, " if self.declared.optional else "/, "
+        inputs, lines = self.each("x#").split(", "), []
         required = len(self.declared.names) - self.declared.optional
         if self.declared.optional and self.arity > required:  # None is no input
             given = [*inputs[:-1], *[f"{name}={name}_" for name in self.declared.fields]]
             fewer = f"cls.variant({self.arity - 1}).call({', '.join(given)})"
             lines = [f"  if {inputs[-1]} is None: return {fewer}"]
             inputs[required:] = [f"{x}=None" for x in inputs[required:]]
-        lines = [f"def call({', '.join(inputs)}{parameters(self.declared, star)}):", *lines]
+        lines = [f"def call({', '.join(inputs)}{parameters(self.declared, before)}):", *lines]
         if self._records_only:
             self.node = "new(cls)"
         else:
@@ -138,19 +138,22 @@ class _Calls(Writer):
             lines += [
                 "  if type(x1) is not Variable and type(x1) in NUMBERS: return with_scalar(x0, x1)",
             ]
-        everything = f"({self.each('x#')},)"
-        if self.arity > 8:  # named once, so that the text does not grow with the square
-            lines.append(f"  everything = {everything}")
-            everything = "everything"
-        for i in range(self.arity):
+        everything = "x_all" if self.many else f"({self.each('x#')},)"
+        if self.many:
+            lines += ["  if not x_all: cls.variant(0)  # refuses it"]
+            lines += ["  needs_grad = 0; a_all, s_all, n_all = [], [], []", "  for x in x_all:"]
+        for to, i in [("    ", "")] if self.many else [("  ", n) for n in range(self.arity)]:
             lines += [
-                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
-                "  except AttributeError:",
+                f"{to}try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
+                f"{to}except AttributeError:",
                 *(["    x1 = in_dtype_of(x0, x1)"] if scalar is not None and i == 1 else []),
-                f"    found = array_operand({self.node}, x{i})",
-                f"    if found is None: return with_numbers({self.node}, {everything})",
-                f"    a{i}, s{i}, n{i} = found",
+                f"{to}  found = array_operand({self.node}, x{i})",
+                f"{to}  if found is None: return with_numbers({self.node}, {everything})",
+                f"{to}  a{i}, s{i}, n{i} = found",
             ]
+        if self.many:
+            lines += ["    if n is not None: needs_grad |= 1 << len(n_all)"]
+            lines += ["    a_all.append(a); s_all.append(s); n_all.append(n)", "  s0 = s_all[0]"]
         if hooked:
             return lines
         return [*lines, f"  if state.slow_path: return take_slow_path({self.node}, {everything})"]
@@ -161,7 +164,7 @@ class _Calls(Writer):
         if self.cls._plan_by_settings and settings:
             key = f"({specs}{settings})"
         elif self.arity == 1:
-            key = "s0"
+            key = "s0 if all([s is s0 for s in s_all]) else (*s_all,)" if self.many else "s0"
         else:
             alike = " and ".join([f"s0 is s{i}" for i in range(1, self.arity)])
             key = f"s0 if {alike} else ({specs})"
@@ -191,7 +194,7 @@ class _Calls(Writer):
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input needs a gradient or none has a rule."""
         several = bool(self.declared.outputs)
-        some = " or ".join([f"n{i} is not None" for i in range(self.arity)])
+        some = "needs_grad" if self.many else self.each("n# is not None").replace(", ", " or ")
         if not self.declared.differentiable:
             if several:
                 return [f"  if {some}:", "    for w in v: w._nondifferentiable = f.label"]
@@ -221,6 +224,10 @@ class _Calls(Writer):
         masks = [declared.kept(n, self.arity) for n in declared.sources_of(self.arity)]
         kept = [(mask, f"n{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
         everything = "; ".join([text for _, text in kept])
+        if self.many:
+            made = "constant_node(x, s) if n is None else n for x, s, n in zip(x_all, s_all, n_all)"
+            each = ["    for n, a in zip(n_all, a_all): n.data = a"] if kept else []
+            return [f"    n_all = [{made}]", *each]
         if self.arity == 1:
             return [f"    {everything}"] if everything else []
         return [
@@ -240,10 +247,7 @@ class _Calls(Writer):
 
     def _mask(self) -> str:
         if self.arity == 1:
-            return "1"
+            return "needs_grad" if self.many else "1"
         if self.arity == 2:
             return "(3 if n1 is not None else 1) if n0 is not None else 2"
-        bits = [f"(n{i} is not None) << {i}" for i in range(self.arity)]
-        while len(bits) > 64:  # in brackets, since the compiler recurs along a chain
-            bits = [f"({' | '.join(bits[i : i + 64])})" for i in range(0, len(bits), 64)]
-        return " | ".join(bits)
+        return " | ".join([f"(n{i} is not None) << {i}" for i in range(self.arity)])

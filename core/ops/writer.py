@@ -9,18 +9,24 @@ from core.ops.declaration import Declaration
 
 
 class Writer:
-    """Writes functions for calls of `declared` with `arity` inputs, from names in a scope."""
+    """Writes functions for calls of `declared` with `arity` inputs, from names in a scope.
+
+    Of repeated inputs it is 1, and the text goes over `x_all`, `a_all`, ... of any number.
+    """
 
     def __init__(self, declared: Declaration, arity: int, scope: dict[str, Any]) -> None:
         self.declared = declared
         self.cls: Any = declared.cls
         self.arity = arity
+        self.many = declared.variadic
         self.all = (1 << arity) - 1
         self.names = declared.inputs_of(arity)
         self.scope = {"cls": self.cls, "default": declared.fields, **scope}
 
     def each(self, text: str) -> str:
         """The text for each input, with its number in the place of #."""
+        if self.many:
+            return "*" + text.replace("#", "_all")
         return ", ".join([text.replace("#", str(i)) for i in range(self.arity)])
 
     def expression(self, function: Callable[..., Any], texts: list[str]) -> str | None:
@@ -34,9 +40,8 @@ class Writer:
         import linecache  # which has the text for tracebacks
 
         text = "\n".join(lines) + "\n"
-        where = (
-            f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {self.arity} inputs>"
-        )
+        count = "repeated" if self.many else self.arity
+        where = f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {count} inputs>"
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
         scope = {"__name__": self.cls.__module__, **self.scope}
         exec(compile(text, where, "exec"), scope)

@@ -1,5 +1,6 @@
 """A declared class that contradicts itself is refused while it is being made."""
 
+import contextlib
 import keyword
 import linecache
 import operator
@@ -7,11 +8,14 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import core
 from core import Elementwise, FunctionNode, Variable
 from core.errors import DeclarationError, InvalidType
 from core.functions import Multiply
+from core.graph.variable import wrap
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -266,13 +270,69 @@ def test_the_names_of_outputs_go_on_under_what_they_were_called_at_first():
     assert (left.size, right.size) == (1, 2)
 
 
-def test_calls_with_thousands_of_inputs_are_written_in_linear_text():
+class Product(core.FunctionNode):
+    """All inputs multiplied; its rule asks for everything that there is."""
+
+    saved = ("halves",)
+
+    def compute(self, xp, *xs):
+        y = xs[0]
+        for x in xs[1:]:
+            y = y * x
+        self.halves = y / 2
+        return y
+
+    def gradient(self, xp, g, xs, out, halves, needs_grad):
+        return tuple(
+            [
+                g * (out + 2 * halves) / (2 * x) if n else None
+                for x, n in zip(xs, needs_grad, strict=True)
+            ]
+        )
+
+    def recompute_halves(self, xp, xs, out):
+        return out / 2
+
+
+@given(
+    st.lists(st.sampled_from(["graded", "constant", "raw"]), min_size=1, max_size=70),
+    st.booleans(),
+    st.booleans(),
+)
+def test_repeated_inputs_of_any_number_have_one_text(kinds, hooked, applied):
+    arrays = [np.array([1 + i % 3, 2.0]) for i in range(len(kinds))]
+    made = {"graded": Variable, "constant": wrap, "raw": lambda x: x}
+    xs = [made[kind](x) for kind, x in zip(kinds, arrays, strict=True)]
+    graded = [x for x, kind in zip(xs, kinds, strict=True) if kind == "graded"]
+    with core.function_hooks.TimerHook() if hooked else contextlib.nullcontext():
+        y = Product().apply(xs)[0] if applied else Product.call(*xs)
+        assert y.requires_grad is bool(graded)
+        assert np.allclose(y.array, np.prod(arrays, axis=0))
+        if graded:
+            first = core.grad([y], graded, enable_double_backprop=True)
+            for g, x in zip(first, graded, strict=True):
+                assert np.allclose(g.array * x.array, y.array)
+            (second,) = core.grad([first[-1]], [graded[0]])
+            apart = first[-1].array / graded[0].array * (len(graded) > 1)
+            assert np.allclose(second.array, apart)
+            y.grad = np.ones(2)
+            y.backward()
+            assert np.allclose(graded[0].grad, first[0].array)
+    texts = [name for name in linecache.cache if name.startswith("<call of") and "Product" in name]
+    assert len(texts) == len(Product._variants) == 1
+
+
+def test_operations_of_repeated_inputs_take_one_at_least():
+    for call in (Product.call, Product()):
+        with pytest.raises(TypeError, match="Product: expected the inputs xs, got 0 inputs"):
+            call()
+
+
+def test_thousands_of_inputs_take_no_text_of_their_own():
     xs = [Variable(np.full(1, float(i), "f")) for i in range(3000)]
     core.functions.sum(core.functions.stack(xs) * np.arange(3000, dtype="f")[:, None]).backward()
     assert [x.grad.item() for x in xs[::500]] == [0, 500, 1000, 1500, 2000, 2500]
-    lengths = []
-    for n in (200, 400):
-        assert core.functions.concat(xs[:n], axis=0).shape == (n,)
-        (name,) = (k for k in linecache.cache if re.match(f"<call of .*Concat with {n} inputs", k))
-        lengths.append(linecache.cache[name][0])
-    assert lengths[1] < 2.2 * lengths[0]
+    before = len(linecache.cache)
+    for n in (2999, 1234, 77):  # lengths of sequences, which may be others in each step
+        core.functions.sum(core.functions.stack(xs[:n])).backward()
+    assert len(linecache.cache) == before
