@@ -12,7 +12,7 @@ from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import Stateful, refuse_other_batch
+from plugins.links.rnn.stateful import KeepsOutputs, refuse_other_batch
 
 
 class _GRU(Chain):
@@ -91,7 +91,7 @@ class StatelessGRU(_GRU):
         return self._step(h, x)
 
 
-class StatefulGRU(_GRU, Stateful):
+class StatefulGRU(_GRU, KeepsOutputs):
     r"""A layer of gated recurrent units that keeps its state from call to call.
 
     The formulas are those of `StatelessGRU`. The state is in the attribute `h`, None before the
@@ -118,9 +118,6 @@ class StatefulGRU(_GRU, Stateful):
     True
     """
 
-    carried = ("h",)
-    h: Variable | None = None
-
     @checked
     def __init__(
         self,
@@ -131,10 +128,6 @@ class StatefulGRU(_GRU, Stateful):
         bias_init: InitializerSpec = 0,
     ) -> None:
         super().__init__(in_size, out_size, init, inner_init, bias_init)
-
-    def set_state(self, h: Array) -> None:
-        """Set the state to `h` (n, u)."""
-        self._set_states(h)
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; return and keep the new state."""

@@ -13,7 +13,7 @@ from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
-from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
 
 
 class _LSTM(Chain):
@@ -96,7 +96,7 @@ class StatelessLSTM(_LSTM):
         return c, h
 
 
-class LSTM(_LSTM, Stateful):
+class LSTM(_LSTM, KeepsCells):
     r"""A layer of long short-term memory units that keeps its state from call to call.
 
     The formulas and arguments are those of `StatelessLSTM`. The state is in the attributes `c` and
@@ -126,14 +126,6 @@ class LSTM(_LSTM, Stateful):
     >>> layer.h is None
     True
     """
-
-    carried = ("c", "h")
-    c: Variable | None = None
-    h: Variable | None = None
-
-    def set_state(self, c: Array, h: Array) -> None:
-        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
-        self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""

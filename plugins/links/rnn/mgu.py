@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import Stateful, zeros
+from plugins.links.rnn.stateful import KeepsOutputs, zeros
 
 
 class _MGU(Chain):
@@ -71,7 +71,7 @@ class StatelessMGU(_MGU):
         return self._step(h, x)
 
 
-class StatefulMGU(_MGU, Stateful):
+class StatefulMGU(_MGU, KeepsOutputs):
     r"""A layer of minimal gated units that keeps its state from call to call.
 
     The formulas are those of `StatelessMGU`. The state is in the attribute `h`, None before the
@@ -91,13 +91,6 @@ class StatefulMGU(_MGU, Stateful):
     >>> layer(np.ones((5, 3), "f")).shape, layer.h.shape
     ((5, 2), (5, 2))
     """
-
-    carried = ("h",)
-    h: Variable | None = None
-
-    def set_state(self, h: Array) -> None:
-        """Set the state to `h` (n, u)."""
-        self._set_states(h)
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; return and keep the new state."""

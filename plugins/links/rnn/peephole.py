@@ -11,10 +11,10 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
 
 
-class StatefulPeepholeLSTM(Chain, Stateful):
+class StatefulPeepholeLSTM(Chain, KeepsCells):
     r"""A layer of long short-term memory units with peepholes that keeps its state.
 
     With the rows of the weights assigned in turn to the gates a, i, f and o:
@@ -41,10 +41,6 @@ class StatefulPeepholeLSTM(Chain, Stateful):
     ((5, 2), (5, 2))
     """
 
-    carried = ("c", "h")
-    c: Variable | None = None
-    h: Variable | None = None
-
     @checked
     def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
         in_size, units = arguments.sizes("StatefulPeepholeLSTM", in_size, out_size)
@@ -56,10 +52,6 @@ class StatefulPeepholeLSTM(Chain, Stateful):
             self.peep_i = Linear(units, units, nobias=True)
             self.peep_f = Linear(units, units, nobias=True)
             self.peep_o = Linear(units, units, nobias=True)
-
-    def set_state(self, c: Array, h: Array) -> None:
-        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
-        self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""

@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable, as_array
 from core.arrays import backend
 from core.link import Link
+from core.typing import Array
 
 
 class Stateful(Link):
@@ -24,6 +25,29 @@ class Stateful(Link):
                 value = Variable(value, requires_grad=False)
             setattr(self, name, value)
         self._move_carried(self.device)
+
+
+class KeepsOutputs(Stateful):
+    """A link whose state are its outputs `h`."""
+
+    carried = ("h",)
+    h: Variable | None = None
+
+    def set_state(self, h: Array) -> None:
+        """Set the state to `h` (n, u)."""
+        self._set_states(h)
+
+
+class KeepsCells(Stateful):
+    """A link whose state are its cells `c` and outputs `h`."""
+
+    carried = ("c", "h")
+    c: Variable | None = None
+    h: Variable | None = None
+
+    def set_state(self, c: Array, h: Array) -> None:
+        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
+        self._set_states(c, h)
 
 
 def refuse_other_batch(link: Link, x: Any, *states: Any) -> None:

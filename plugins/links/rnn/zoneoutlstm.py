@@ -11,10 +11,10 @@ from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
-from plugins.links.rnn.stateful import Stateful, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
 
 
-class StatefulZoneoutLSTM(_LSTM, Stateful):
+class StatefulZoneoutLSTM(_LSTM, KeepsCells):
     r"""A layer of long short-term memory units that randomly keeps parts of its state.
 
     With :math:`\hat c` and :math:`\hat h` what the formulas of `StatelessLSTM` give, and masks
@@ -48,10 +48,6 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
     variable([[0., 0.]], dtype=float32)
     """
 
-    carried = ("c", "h")
-    c: Variable | None = None
-    h: Variable | None = None
-
     @checked
     def __init__(
         self,
@@ -68,10 +64,6 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         super().__init__(in_size, out_size, lateral_init, upward_init, bias_init, forget_bias_init)
         self.c_ratio = c_ratio
         self.h_ratio = h_ratio
-
-    def set_state(self, c: Array, h: Array) -> None:
-        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
-        self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""
