@@ -142,11 +142,12 @@ def average_pooling(  # noqa: D417
     if pad_value not in (0, None):
         raise ValueError(f"{rank.name}: expected pad_value 0 or None, got {pad_value!r}")
     image, ksize, ndim = rank.windows(x, ksize)
-    pooling = average_over(ndim, ksize, stride, pad, False)
-    (y,) = pooling.apply((image,))
+    over = () if ndim == 2 else (ndim,)
+    pooled = (AveragePoolingND if over else AveragePooling2D).call
+    y: Variable = pooled(image, *over, ksize, stride, pad, False)
     if pad_value is None:
         ones = image.xp.ones_like(image.array[:1, :1])
-        y = y / pooling.again()(ones)
+        y = y / pooled(ones, *over, ksize, stride, pad, False)
     return y
 
 

@@ -128,8 +128,9 @@ def _fixed(
         else:
             for c in range(gamma.size):
                 m, k, b = mean[c], scale[c], beta[c]
-                for i in range(c * places, (c + 1) * places):
-                    out[i] = (row[i] - m) * k + b
+                some, to = row[c * places : (c + 1) * places], out[c * places : (c + 1) * places]
+                for i in range(some.size):
+                    to[i] = (some[i] - m) * k + b
 
 
 def batch_normalization(
@@ -195,10 +196,16 @@ def _group(
         m = sum_of(row) / count
         s = ONE / np.sqrt(squares_of(row, m) / count + eps)
         mean[r], scale[r] = m, s
+        factors, shifts = gamma[first : first + channels], beta[first : first + channels]
+        if places == 1:
+            for c in range(channels):
+                out[c] = (row[c] - m) * (s * factors[c]) + shifts[c]
+            continue
         for c in range(channels):
-            k, b = s * gamma[first + c], beta[first + c]
-            for i in range(c * places, (c + 1) * places):
-                out[i] = (row[i] - m) * k + b
+            k, b = s * factors[c], shifts[c]
+            some, to = row[c * places : (c + 1) * places], out[c * places : (c + 1) * places]
+            for i in range(some.size):
+                to[i] = (some[i] - m) * k + b
 
 
 @compiled(fastmath=SUMS)
@@ -222,18 +229,28 @@ def _group_gradient(
         given, row, out, first = g[r], x[r], gx[r], r * channels % gamma.size
         count, m, k = row.dtype.type(row.size), mean[r], scale[r]
         total, product = ZERO, ZERO
+        last = first + channels
+        factors, to_scale, to_shift = gamma[first:last], ggamma[first:last], gbeta[first:last]
         for c in range(channels):
-            low, high = c * places, (c + 1) * places
-            s, p = plain_products(given[low:high], row[low:high], m)
-            gbeta[first + c] += s
-            ggamma[first + c] += p * k
-            total += s * gamma[first + c]
-            product += p * gamma[first + c]
+            if places == 1:
+                s, p = given[c], given[c] * (row[c] - m)
+            else:
+                low, high = c * places, (c + 1) * places
+                s, p = plain_products(given[low:high], row[low:high], m)
+            to_shift[c] += s
+            to_scale[c] += p * k
+            total += s * factors[c]
+            product += p * factors[c]
         shift, slope = k * total / count, k * k * k * product / count
+        if places == 1:
+            for c in range(channels):
+                out[c] = k * factors[c] * given[c] - shift - slope * (row[c] - m)
+            continue
         for c in range(channels):
-            factor = k * gamma[first + c]
-            for i in range(c * places, (c + 1) * places):
-                out[i] = factor * given[i] - shift - slope * (row[i] - m)
+            low, high, factor = c * places, (c + 1) * places, k * factors[c]
+            these, some, to = given[low:high], row[low:high], out[low:high]
+            for i in range(some.size):
+                to[i] = factor * these[i] - shift - slope * (some[i] - m)
 
 
 def group_normalization(f: Any, x: Array, gamma: Array, beta: Array, places: int) -> Array:

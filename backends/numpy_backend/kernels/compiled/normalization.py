@@ -218,14 +218,21 @@ def fixed_batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     x, gamma, mean, var = [f._sources[i].data for i in (0, 1, 3, 4)]
     if not suits(x, g, calls=CALLS):
         return NotImplemented
-    shape = _shape(f, x, gamma, mean, var)
+    shape, wanted = _shape(f, x, gamma, mean, var), needs_grad & 1 != 0
     if shape is None or not are_few(x, shape[0] * shape[2]):
         return NotImplemented
-    gx, ggamma, gbeta = few_statistics.batch_normalization_gradient(
-        g, x, gamma, mean, var, f.eps, shape, needs_grad & 1 != 0, own=False
-    )
-    square = var + f.eps
-    gmean = -(gbeta * (gamma / np.sqrt(square))) if needs_grad & 8 else None
+    square, gx = var + f.eps, None
+    scale = gamma / np.sqrt(square)
+    if shape[2] == 1:
+        _, ggamma, gbeta = columns.batch_normalization_gradient(
+            g, x, gamma, mean, np.sqrt(square), False
+        )
+        gx = g * scale if wanted else None
+    else:
+        gx, ggamma, gbeta = few_statistics.batch_normalization_gradient(
+            g, x, gamma, mean, var, f.eps, shape, wanted, own=False
+        )
+    gmean = -(gbeta * scale) if needs_grad & 8 else None
     gvar = ggamma * gamma / square * -0.5 if needs_grad & 16 else None
     found = gx, ggamma, gbeta, gmean, gvar
     return tuple([a if needs_grad >> i & 1 else None for i, a in enumerate(found)])

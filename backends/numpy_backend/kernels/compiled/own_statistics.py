@@ -36,6 +36,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
     contiguous,
+    empty,
     in_loops,
     native,
     suits,
@@ -129,9 +130,14 @@ def layer_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     gx = np.empty_like(rows)
     least = -(-normalization.LEAST // gamma.size)
     count = max(parallel.count(len(rows), least), -(-len(rows) // ROWS))
+    arrays = given, rows, *contiguous(gamma, f.mean, f.scale), gx
+    if count == 1:
+        ggamma, gbeta = empty(2, gamma.size, x.dtype)
+        _layer_gradient(*arrays, ggamma, gbeta, 0, len(rows))
+        found = ggamma.reshape(gamma.shape), gbeta.reshape(gamma.shape)
+        return _asked_for(needs_grad, gx.reshape(x.shape), *found)
     edges = [len(rows) * i // count for i in range(count + 1)]
     sums = np.empty((2, count, gamma.size), x.dtype)
-    arrays = given, rows, *contiguous(gamma, f.mean, f.scale), gx
     parts = [(*arrays, *sums[:, i], *part) for i, part in enumerate(pairwise(edges))]
     parallel.each(_layer_gradient, parts)
     ggamma, gbeta = [total(a, 0).reshape(gamma.shape) for a in sums]
