@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,12 @@ def sized(shape: Sequence[Any]) -> tuple[int, ...]:
     if min(found, default=0) < 0 or math.prod(found) > LARGEST:
         raise Refused(f"expected an array of at most {LARGEST} elements, got the shape {found}")
     return found
+
+
+def parts_of(x: Variable, axis: int, sizes: Sequence[int]) -> list[Variable]:
+    """Parts of so many elements along an axis, one after the other."""
+    before, ends = (slice(None),) * axis, [0, *accumulate(sizes)]
+    return [x[(*before, slice(a, b))] for a, b in pairwise(ends)]
 
 
 def cast(x: Variable, dtype: str) -> Variable:

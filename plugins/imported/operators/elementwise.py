@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,10 +31,7 @@ def _aligned(node: Any, x: Any, y: Any) -> Any:
 
 
 def _binary(name: str) -> Any:
-    def operator(node: Any, x: Any, y: Any) -> Any:
-        return getattr(xp_of(x), name)(x, _aligned(node, x, y))
-
-    return plain(operator)
+    return plain(lambda node, x, y: getattr(xp_of(x), name)(x, _aligned(node, x, y)))
 
 
 @plain
@@ -65,23 +64,7 @@ def _power(node: Any, x: Any, y: Any) -> Any:
 
 def _reduced(name: str) -> Any:
     """Of any number of inputs."""
-
-    def operator(node: Any, *inputs: Any) -> Any:
-        xp = xp_of(inputs[0])
-        found = inputs[0]
-        for x in inputs[1:]:
-            found = getattr(xp, name)(found, x)
-        return found
-
-    return plain(operator)
-
-
-@plain
-def _mean(node: Any, *inputs: Any) -> Any:
-    total = inputs[0]
-    for x in inputs[1:]:
-        total = total + x
-    return total / len(inputs)
+    return plain(lambda node, *inputs: reduce(getattr(xp_of(inputs[0]), name), inputs))
 
 
 @plain
@@ -97,11 +80,6 @@ def _clip(node: Any, x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 @plain
-def _round(node: Any, x: Any) -> Any:
-    return xp_of(x).round(x)
-
-
-@plain
 def _is_inf(node: Any, x: Any) -> Any:
     a = host(x)
     found = np.zeros(a.shape, bool)
@@ -110,11 +88,6 @@ def _is_inf(node: Any, x: Any) -> Any:
     if node.get("detect_negative", 1):
         found |= np.isneginf(a)
     return like(x, found)
-
-
-@plain
-def _where(node: Any, condition: Any, x: Any, y: Any) -> Any:
-    return xp_of(condition).where(condition, x, y)
 
 
 @plain
@@ -134,31 +107,11 @@ def _celu(node: Any, x: Any) -> Any:
 
 
 @plain
-def _elu(node: Any, x: Any) -> Any:
-    return F.elu(x, node.get("alpha", 1.0))
-
-
-@plain
 def _gelu(node: Any, x: Any) -> Any:
     if node.get("approximate", "none") == "tanh":
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
         return 0.5 * x * (1 + F.tanh(inner))
     return F.gelu(x)
-
-
-@plain
-def _hard_sigmoid(node: Any, x: Any) -> Any:
-    return F.clip(node.get("alpha", 0.2) * x + node.get("beta", 0.5), 0.0, 1.0)
-
-
-@plain
-def _hard_swish(node: Any, x: Any) -> Any:
-    return x * F.clip(x / 6 + 0.5, 0.0, 1.0)
-
-
-@plain
-def _leaky_relu(node: Any, x: Any) -> Any:
-    return F.leaky_relu(x, node.get("alpha", 0.01))
 
 
 @plain
@@ -194,19 +147,9 @@ def _shrink(node: Any, x: Any) -> Any:
 
 
 @plain
-def _swish(node: Any, x: Any) -> Any:
-    return x * F.sigmoid(node.get("alpha", 1.0) * x)
-
-
-@plain
 def _thresholded(node: Any, x: Any) -> Any:
     a = host(x)
     return x * like(x, (a > node.get("alpha", 1.0)).astype(a.dtype))
-
-
-@plain
-def _softplus(node: Any, x: Any) -> Any:
-    return F.softplus(x)
 
 
 OPERATORS: dict[str, Any] = {
@@ -230,7 +173,7 @@ OPERATORS: dict[str, Any] = {
     "Cos": _standard("cos"),
     "Cosh": _standard("cosh"),
     "Div": _divide,
-    "Elu": _elu,
+    "Elu": plain(lambda node, x: F.elu(x, node.get("alpha", 1.0))),
     "Equal": _binary("equal"),
     "Erf": _applied(F.erf),
     "Exp": _standard("exp"),
@@ -238,17 +181,19 @@ OPERATORS: dict[str, Any] = {
     "Gelu": _gelu,
     "Greater": _binary("greater"),
     "GreaterOrEqual": _standard("greater_equal"),
-    "HardSigmoid": _hard_sigmoid,
-    "HardSwish": _hard_swish,
+    "HardSigmoid": plain(
+        lambda node, x: F.clip(node.get("alpha", 0.2) * x + node.get("beta", 0.5), 0.0, 1.0)
+    ),
+    "HardSwish": plain(lambda node, x: x * F.clip(x / 6 + 0.5, 0.0, 1.0)),
     "Identity": plain(lambda node, x: [x]),
     "IsInf": _is_inf,
     "IsNaN": _standard("isnan"),
-    "LeakyRelu": _leaky_relu,
+    "LeakyRelu": plain(lambda node, x: F.leaky_relu(x, node.get("alpha", 0.01))),
     "Less": _binary("less"),
     "LessOrEqual": _standard("less_equal"),
     "Log": _standard("log"),
     "Max": _reduced("maximum"),
-    "Mean": _mean,
+    "Mean": plain(lambda node, *inputs: reduce(operator.add, inputs) / len(inputs)),
     "Min": _reduced("minimum"),
     "Mish": plain(lambda node, x: x * F.tanh(F.softplus(x))),
     "Mod": _modulo,
@@ -260,22 +205,22 @@ OPERATORS: dict[str, Any] = {
     "Pow": _power,
     "Reciprocal": plain(lambda node, x: 1 / x),
     "Relu": _relu,
-    "Round": _round,
+    "Round": _standard("round"),
     "Selu": _selu,
     "Shrink": _shrink,
     "Sigmoid": _applied(F.sigmoid),
     "Sign": _standard("sign"),
     "Sin": _standard("sin"),
     "Sinh": _standard("sinh"),
-    "Softplus": _softplus,
+    "Softplus": _applied(F.softplus),
     "Softsign": plain(lambda node, x: x / (1 + F.absolute(x))),
     "Sqrt": _standard("sqrt"),
     "Sub": _binary("subtract"),
     "Sum": _reduced("add"),
-    "Swish": _swish,
+    "Swish": plain(lambda node, x: x * F.sigmoid(node.get("alpha", 1.0) * x)),
     "Tan": _standard("tan"),
     "Tanh": _applied(F.tanh),
     "ThresholdedRelu": _thresholded,
-    "Where": _where,
+    "Where": _standard("where"),
     "Xor": _binary("logical_xor"),
 }

@@ -19,23 +19,10 @@ from plugins.imported.operators.common import (
 )
 
 
-@plain
-def _shape(node: Any, x: Any) -> Any:
-    return like(x, np.asarray(x.shape[node.get("start", 0) : node.get("end")], "int64"))
-
-
-@plain
-def _size(node: Any, x: Any) -> Any:
-    return like(x, np.asarray(x.size, "int64"))
-
-
 def _constant(run: Any, node: Any, values: Any) -> Any:
-    for name, kind in (("value_float", "f"), ("value_int", "int64")):
-        if node.get(name) is not None:
-            return run.constant(np.asarray(node.get(name), kind))
-    for name, kind in (("value_floats", "f"), ("value_ints", "int64")):
-        if node.get(name) is not None:
-            return run.constant(np.asarray(node.get(name), kind))
+    for name, kind in (("float", "f"), ("int", "int64"), ("floats", "f"), ("ints", "int64")):
+        if (value := node.get(f"value_{name}")) is not None:
+            return run.constant(np.asarray(value, kind))
     if node.get("value") is None:
         raise NotImplementedError(f"a constant of {', '.join(node.settings)}")
     return run.constant(node.get("value"))
@@ -83,6 +70,8 @@ OPERATORS: dict[str, Any] = {
     "EyeLike": _eye_like,
     "OneHot": _one_hot,
     "Range": _range,
-    "Shape": _shape,
-    "Size": _size,
+    "Shape": plain(
+        lambda node, x: like(x, np.array(x.shape[node.get("start", 0) : node.get("end")], "int64"))
+    ),
+    "Size": plain(lambda node, x: like(x, np.asarray(x.size, "int64"))),
 }

@@ -14,6 +14,7 @@ from plugins.imported.operators.common import (
     ints,
     is_float,
     like,
+    parts_of,
     plain,
     sized,
     xp_of,
@@ -81,9 +82,7 @@ def _split(node: Any, x: Any, split: Any = None) -> Any:
         sizes = [max(0, min(each, n - i * each)) for i in range(count)]
     if sum(sizes) != n or min(sizes) < 0:
         raise Refused(f"expected parts of {n} elements together, got {sizes}")
-    ends = np.cumsum([0, *sizes])
-    before = (slice(None),) * axis
-    return [x[(*before, slice(int(a), int(b)))] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return parts_of(x, axis, sizes)
 
 
 @plain
@@ -118,12 +117,17 @@ def _gather(node: Any, x: Any, index: Any) -> Any:
     return F.reshape(found, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
 
 
-@plain
-def _gather_elements(node: Any, x: Any, index: Any) -> Any:
+def _grid(node: Any, x: Any, index: Any) -> list[Any]:
+    """Indexes of all axes, of which those of one are given."""
     places, axis = host(index), node.get("axis", 0) % x.ndim
     grid = list(np.indices(places.shape))
     grid[axis] = np.where(places < 0, places + x.shape[axis], places)
-    return x[tuple([like(x, each) for each in grid])]
+    return grid
+
+
+@plain
+def _gather_elements(node: Any, x: Any, index: Any) -> Any:
+    return x[tuple([like(x, each) for each in _grid(node, x, index)])]
 
 
 @plain
@@ -159,10 +163,7 @@ def _put(x: Any, grid: Any, updates: Any, how: str) -> Any:
 
 @plain
 def _scatter_elements(node: Any, x: Any, index: Any, updates: Any) -> Any:
-    places, axis = host(index), node.get("axis", 0) % x.ndim
-    grid = list(np.indices(places.shape))
-    grid[axis] = np.where(places < 0, places + x.shape[axis], places)
-    return _put(x, grid, updates, node.get("reduction", "none"))
+    return _put(x, _grid(node, x, index), updates, node.get("reduction", "none"))
 
 
 @plain
@@ -201,18 +202,17 @@ def padded(
             shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
             parts.append(like(x, np.full(shape, filled, x.backend.dtype_name(x.dtype))))
         return xp.concat([parts[0], x, parts[1]], axis=axis)
-    kinds = {"edge": "edge", "reflect": "reflect", "wrap": "wrap"}
-    places = np.pad(np.arange(n), (before, after), kinds[mode])  # type: ignore[call-overload]
+    kind = {"edge": "edge", "reflect": "reflect", "wrap": "wrap"}[mode]
+    places = np.pad(np.arange(n), (before, after), kind)  # type: ignore[call-overload]
     return xp.take(x, like(x, places), axis=axis)
 
 
 @plain
 def _tile(node: Any, x: Any, repeats: Any, axis: Any = None) -> Any:
-    if node.opset < 6:
-        times = [1] * x.ndim
-        times[ints(axis)[0]] = sized(ints(repeats))[0]
-        return xp_of(x).tile(x, tuple(times))
     times = ints(repeats)
+    if node.opset < 6:
+        along = ints(axis)[0] % x.ndim
+        times = [times[0] if i == along else 1 for i in range(x.ndim)]
     sized([n * t for n, t in zip(x.shape, times, strict=True)])
     return xp_of(x).tile(x, tuple(times))
 

@@ -136,19 +136,12 @@ def _lstm_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> A
     return [o * functions[2](c), c]
 
 
-@plain
-def _rnn(node: Any, *inputs: Any) -> Any:
-    return _directions(node, _rnn_cell, ["Tanh"], 1, *inputs)
+def _layer(cell: Any, usual: list[str], states: int = 1) -> Any:
+    return plain(lambda node, *inputs: _directions(node, cell, usual, states, *inputs))
 
 
-@plain
-def _gru(node: Any, *inputs: Any) -> Any:
-    return _directions(node, _gru_cell, ["Sigmoid", "Tanh"], 1, *inputs)
-
-
-@plain
-def _lstm(node: Any, *inputs: Any) -> Any:
-    return _directions(node, _lstm_cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs)
-
-
-OPERATORS: dict[str, Any] = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}
+OPERATORS: dict[str, Any] = {
+    "GRU": _layer(_gru_cell, ["Sigmoid", "Tanh"]),
+    "LSTM": _layer(_lstm_cell, ["Sigmoid", "Tanh", "Tanh"], 2),
+    "RNN": _layer(_rnn_cell, ["Tanh"]),
+}

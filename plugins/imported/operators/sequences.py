@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import Refused, ints, plain, xp_of
+from plugins.imported.operators.common import Refused, ints, parts_of, plain, xp_of
 from plugins.imported.operators.control import inner
 
 
@@ -16,21 +16,6 @@ def _place(sequence: list[Any], at: Any, more: int = 0) -> int:
     if not -len(sequence) - more <= i < len(sequence) + more:
         raise Refused(f"expected a place among {len(sequence)} values, got {i}")
     return i
-
-
-@plain
-def _construct(node: Any, *values: Any) -> Any:
-    return [[*values]]
-
-
-@plain
-def _empty(node: Any) -> Any:
-    return [[]]
-
-
-@plain
-def _at(node: Any, sequence: Any, at: Any) -> Any:
-    return [sequence[_place(sequence, at)]]
 
 
 @plain
@@ -61,9 +46,7 @@ def _split(node: Any, x: Any, sizes: Any = None) -> Any:
         each = [min(each[0], n - i) for i in range(0, n, each[0])]
     if sum(each) != n and sizes is not None:
         raise Refused(f"expected parts of {n} elements together, got {each}")
-    ends = np.cumsum([0, *each])
-    before = (slice(None),) * axis
-    parts = [x[(*before, slice(int(a), int(b)))] for a, b in zip(ends, ends[1:], strict=False)]
+    parts = parts_of(x, axis, each)
     if sizes is None and not node.get("keepdims", 1):
         parts = [xp_of(part).squeeze(part, axis=axis) for part in parts]
     return [parts]
@@ -87,11 +70,6 @@ def _map(run: Any, node: Any, values: Any, sequence: Any, *others: Any) -> Any:
 
 
 @plain
-def _optional(node: Any, value: Any = None) -> Any:
-    return [value]
-
-
-@plain
 def _element(node: Any, value: Any) -> Any:
     if value is None:
         raise Refused("expected a value, got none")
@@ -104,12 +82,12 @@ def _has_element(run: Any, node: Any, values: Any, value: Any = None) -> Any:
 
 OPERATORS: dict[str, Any] = {
     "ConcatFromSequence": _concat,
-    "Optional": _optional,
+    "Optional": plain(lambda node, value=None: [value]),
     "OptionalGetElement": _element,
     "OptionalHasElement": _has_element,
-    "SequenceAt": _at,
-    "SequenceConstruct": _construct,
-    "SequenceEmpty": _empty,
+    "SequenceAt": plain(lambda node, sequence, at: [sequence[_place(sequence, at)]]),
+    "SequenceConstruct": plain(lambda node, *values: [[*values]]),
+    "SequenceEmpty": plain(lambda node: [[]]),
     "SequenceErase": _erase,
     "SequenceInsert": _insert,
     "SequenceLength": _length,
