@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -353,6 +354,24 @@ def test_or_training_goes_on_to_the_next_snapshot(tmp_path):
     with pytest.warns(UserWarning, match="not saved, training goes on without it.*No space"):
         made = run(tmp_path, savefun=full_after({1}), n_retains=1, on_write_error="warn")
     assert made.updater.iteration == 6 and names(tmp_path) == ["snapshot_iter_6"]
+
+
+@pytest.mark.parametrize("Writer", [writers.ThreadWriter, writers.ThreadQueueWriter])
+def test_the_copy_that_has_been_written_is_let_go_of(tmp_path, Writer):
+    """It has the size of the model and of the optimizer's state."""
+    known = []
+
+    def save(path, target):
+        known.append(weakref.ref(target["x"]))
+        path.touch()
+
+    writer = Writer(save)
+    writer("snapshot", tmp_path, {"x": np.ones(3)})
+    until = time.monotonic() + 10
+    while not known or (known[0]() is not None and time.monotonic() < until):
+        time.sleep(0.001)
+    assert known[0]() is None
+    writer.finalize()
 
 
 @pytest.mark.parametrize("Writer", [writers.ThreadWriter, writers.ThreadQueueWriter])

@@ -209,6 +209,7 @@ class QueueWriter(Writer):
                 task(*rest)
             except Exception as error:
                 self._errors.append(error)
+            del item, rest  # which hold a copy of the model while there is nothing to do
 
     def finalize(self) -> None:
         """Wait until the queue is empty; raise what went wrong first."""
@@ -276,6 +277,8 @@ class _Thread(threading.Thread):
             self._work()
         except BaseException as error:
             self._error = error
+        finally:
+            del self._work  # and with it the copy of the model
 
     def join(self, timeout: float | None = None) -> None:
         super().join(timeout)
@@ -344,6 +347,7 @@ def _serve(savefun: Save, requests: Any) -> None:
             answer = None
         except Exception as error:
             answer = error if _can_be_sent(error) else RuntimeError(repr(error))
+        del target
         try:
             requests.send(answer)
         except OSError:
