@@ -107,15 +107,15 @@ class Kind:
             scope |= {"Variable": Variable, "is_array": is_array}
             tests += [f"isinstance({name}, Variable) or is_array({name})"]
         if self.each is not None and self.each.each is not None:
-            scope[f"settled_{name}"] = self.settled
-            tests += [f"settled_{name}({name})"]
+            scope[f"suits_{name}"] = self.suits
+            tests += [f"suits_{name}({name})"]
         elif self.each is not None and self.each.types and self.each.within is None:
             scope[f"each_{name}"] = self.each.types.issuperset
             counted = "" if self.length is None else f" and len({name}) == {self.length}"
             tests += [f"type({name}) is tuple{counted} and each_{name}(map(type, {name}))"]
         return " or ".join(tests) or "False"
 
-    def settled(self, value: Any) -> bool:
+    def suits(self, value: Any) -> bool:
         """Whether the value is tuples all the way to what `take` would give as it is."""
         each = self.each
         if each is None or type(value) is not tuple:
@@ -124,7 +124,7 @@ class Kind:
             return False
         if each.each is None:
             return each.within is None and each.types.issuperset(map(type, value))
-        return all([each.settled(v) for v in value])
+        return all([each.suits(v) for v in value])
 
     def take(self, value: Any) -> Any:
         """The value in the declared form; `MISSING` if it is of another kind.
