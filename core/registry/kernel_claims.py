@@ -109,20 +109,15 @@ def _one(key: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> Any
     name = key.rpartition(":")[2].rpartition(".")[2]  # what a preference calls the class
     preferred = snapshot.decided.preferred("kernels", name)
     wanted = [claim for claim in claims if preferred and claim.plugin.key == preferred[0]]
-    allowed = wanted or [
-        claim
-        for claim in claims
-        if claim.plugin.bundled or _owns(claim.plugin, key, snapshot, backend)
-    ]
-    bundled = [claim for claim in allowed if claim.plugin.bundled]
-    if len(allowed) > 1 and not wanted and not bundled:
-        text = conflict("kernels", name, allowed)
+    bundled = [claim for claim in claims if claim.plugin.bundled]
+    chosen = wanted or bundled or [c for c in claims if _owns(c.plugin, key, snapshot, backend)]
+    if len(chosen) > 1 and not wanted and not bundled:
+        text = conflict("kernels", name, chosen)
         if snapshot.decided.strict:
             raise NameConflict(text)
         # Without any of them the formula itself still serves.
         warn(text)
         return None
-    chosen = wanted or bundled or allowed
     return chosen[0].resolve() if chosen else None
 
 

@@ -75,29 +75,9 @@ def _between(comm: Communicator, send: Callable[..., Any], recv: Callable[..., A
 
 
 def _objects(comm: Communicator) -> None:
-    def of(rank: int) -> Any:
-        return {"rank": rank, "list": [None, "ä", 1 << 70], "array": np.full(3, rank)}
-
-    def same(found: Any, rank: int) -> bool:
-        expected = of(rank)
-        return bool(np.array_equal(found.pop("array"), expected.pop("array"))) and found == expected
-
-    mine, everybody = of(comm.rank), range(comm.size)
-    sent = _between(comm, lambda r, tag: comm.send_obj(mine, r, tag), comm.recv_obj)
-    assert all([same(obj, rank) for rank, obj in sent.items()]), "send_obj"
-    for root in everybody:
-        found = comm.bcast_obj(of(root) if comm.rank == root else None, root)
-        assert same(found, root), "bcast_obj"
-        found = comm.gather_obj(of(comm.rank), root)
-        assert (found is None) == (comm.rank != root), "gather_obj"
-        assert all([same(each, rank) for rank, each in enumerate(found or ())]), "gather_obj"
-        objs = [of(rank) for rank in everybody] if comm.rank == root else None
-        assert same(comm.scatter_obj(objs, root), comm.rank), "scatter_obj"
-    everything = comm.allgather_obj(of(comm.rank))
-    assert all([same(obj, rank) for rank, obj in enumerate(everything)]), "allgather_obj"
-    rows = comm.alltoall_obj([(comm.rank, rank) for rank in everybody])
-    assert rows == [(rank, comm.rank) for rank in everybody], "alltoall_obj"
-    assert comm.allreduce_obj([comm.rank]) == [*everybody], "allreduce_obj"
+    _all_methods(comm, _object, _same_object, "_obj")
+    everybody = [*range(comm.size)]
+    assert comm.allreduce_obj([comm.rank]) == everybody, "allreduce_obj"
     comm.barrier()
     if comm.size > 1:  # messages of one tag do not wait for those of another
         if comm.rank == 0:
@@ -105,6 +85,15 @@ def _objects(comm: Communicator) -> None:
                 comm.send_obj(tag, 1, tag)
         elif comm.rank == 1:
             assert [comm.recv_obj(0, tag) for tag in (2, 1)] == [2, 1], "tags"
+
+
+def _object(rank: int) -> Any:
+    return {"rank": rank, "list": [None, "ä", 1 << 70], "array": np.full(3, rank)}
+
+
+def _same_object(found: Any, expected: Any) -> bool:
+    arrays = found.pop("array"), expected.pop("array")
+    return bool(np.array_equal(*arrays)) and found == expected
 
 
 def _examples(rank: int) -> Iterator[Any]:
@@ -134,24 +123,35 @@ def _same(found: Any, expected: Any) -> bool:
     return bool(same and found.tobytes() == expected.tobytes() and found.flags.writeable)
 
 
-def _all_methods(comm: Communicator, of: Callable[[int], Any]) -> None:
-    """Every method of arrays, where `of(rank)` is what that rank has."""
-    mine, everybody = of(comm.rank), range(comm.size)
-    sent = _between(comm, lambda rank, tag: comm.send(mine, rank, tag), comm.recv)
-    assert all([_same(found, of(rank)) for rank, found in sent.items()]), "send and recv"
+def _all_methods(
+    comm: Communicator,
+    of: Callable[[int], Any],
+    same: Callable[[Any, Any], bool] = _same,
+    kind: str = "",
+) -> None:
+    """Every method of arrays, or of objects, where `of(rank)` is what that rank has."""
+    send, recv, bcast, gather, scatter, allgather, alltoall = (
+        getattr(comm, name + kind)
+        for name in ("send", "recv", "bcast", "gather", "scatter", "allgather", "alltoall")
+    )
+    everybody = range(comm.size)
+    sent = _between(comm, lambda rank, tag: send(of(comm.rank), rank, tag), recv)
+    assert all([same(found, of(rank)) for rank, found in sent.items()]), (
+        f"send{kind} and recv{kind}"
+    )
     for root in everybody:
-        found = comm.bcast(mine if comm.rank == root else None, root)
-        assert comm.rank == root or _same(found, of(root)), "bcast"
-        gathered = comm.gather(mine, root)
-        assert (gathered is None) == (comm.rank != root), "gather"
-        assert all([_same(each, of(rank)) for rank, each in enumerate(gathered or ())]), "gather"
+        found = bcast(of(root) if comm.rank == root else None, root)
+        assert comm.rank == root or same(found, of(root)), f"bcast{kind}"
+        gathered = gather(of(comm.rank), root)
+        assert (gathered is None) == (comm.rank != root), f"gather{kind}"
+        assert all([same(x, of(rank)) for rank, x in enumerate(gathered or ())]), f"gather{kind}"
         parts = tuple([of(rank) for rank in everybody]) if comm.rank == root else None
-        assert _same(comm.scatter(parts, root), of(comm.rank)), "scatter"
-    everything = comm.allgather(mine)
-    assert all([_same(each, of(rank)) for rank, each in enumerate(everything)]), "allgather"
-    turned = comm.alltoall(tuple([of(comm.size * comm.rank + rank) for rank in everybody]))
+        assert same(scatter(parts, root), of(comm.rank)), f"scatter{kind}"
+    everything = allgather(of(comm.rank))
+    assert all([same(x, of(rank)) for rank, x in enumerate(everything)]), f"allgather{kind}"
+    turned = alltoall(tuple([of(comm.size * comm.rank + rank) for rank in everybody]))
     expected = [of(comm.size * rank + comm.rank) for rank in everybody]
-    assert all(map(_same, turned, expected)), "alltoall"
+    assert all(map(same, turned, expected)), f"alltoall{kind}"
 
 
 def _arrays(comm: Communicator) -> None:
