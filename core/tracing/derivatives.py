@@ -27,8 +27,9 @@ from core.graph.backprop import grad
 from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.ops.operands import beside_traced
-from core.registry.configuration import force_backprop_mode
+from core.registry.configuration import force_backprop_mode, using_config
 from core.tracing.structure import Leaf, described, rebuilt, separated
+from core.tracing.tape import Draws, under_way
 
 _around: ContextVar[tuple[list[Variable], ...]] = ContextVar("_around", default=())
 """The inputs of the functions that are being called here, whose derivatives are taken."""
@@ -44,7 +45,8 @@ def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[..., 
     Returns:
         The outputs, and `pull(*weights)`, which takes what is like each output of a tuple or list,
         else one that is like the output, and gives the product of the weights with the Jacobian:
-        what is like the input, in a tuple where there are several.
+        what is like the input, in a tuple where there are several. `core.vmap(pull)` does so for
+        many weights.
 
     >>> import core, numpy as np
     >>> y, pull = core.vjp(lambda x: x**2, np.array([1.0, 2.0]))
@@ -54,10 +56,16 @@ def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[..., 
     {'a': variable([2.]), 'b': variable([1.])}
     """
     xs, inside = _leaves("vjp", inputs)
+    draws, traced = Draws(), under_way()
     ys, outside = _outputs("vjp", function, xs, inside)
+    draws.end()
     several = isinstance(outside, (tuple, list)) and not isinstance(outside, Leaf)
 
     def pull(*weights: Any) -> Any:
+        if under_way() and not traced:  # as by vmap: the function is called again, in the trace
+            with draws.again(), using_config("in_recomputing", True):
+                _, inner = vjp(function, *inputs)
+            return inner(*weights)
         given = _alike("vjp", "weights", weights, ys, outside if several else (outside,))
         gradients = _given(_gradients(ys, xs, given, graph=_is_nested()))
         return _one_or_all(_built(inside, gradients))

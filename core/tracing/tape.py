@@ -169,9 +169,9 @@ class Tape:
         earlier = next(self.again, None)
         if earlier is None or _drawn_of(earlier) != _drawn_of(equation):
             raise self.refusal(
-                "forget: func draws other random numbers when it is called again for gradients, or "
-                "it was first called outside of the trace. Draw them outside of forget, and give "
-                "them as arguments"
+                "a function that is called again for gradients draws other random numbers, or was "
+                "first called outside of the trace. Draw them outside of it, and give them as "
+                "arguments"
             )
         self.same.update(zip(equation.outputs, earlier.outputs, strict=True))
         return earlier

@@ -194,6 +194,23 @@ def test_one_within_another_and_within_derivatives():
     near(products, 6 * x * x)
 
 
+def test_many_weights_are_pulled_back_at_once():
+    w = core.Variable(X[:3, :2].astype("d"))
+    y, pull = core.vjp(
+        lambda x, d: {"y": F.tanh(x @ w) * d["d"]}, X[0].astype("d"), {"d": np.ones(2)}
+    )
+    weights = np.cos(np.arange(8.0)).reshape(4, 2)
+    by_x, rest = core.vmap(pull)({"y": weights})
+    slope = 1 - y["y"].array ** 2
+    near(by_x, (weights * slope) @ w.array.T)
+    near(rest["d"], weights * y["y"].array)
+    product = core.vmap(lambda g: core.vjp(lambda v: F.sum(pull({"y": v})[0]), g)[1](np.ones(())))
+    near(product(weights), np.tile(slope * w.array.sum(0), (4, 1)))
+    _, drawn = core.vjp(F.dropout, X[0])
+    with pytest.raises(TraceError, match="draws other random numbers"):
+        core.vmap(drawn)(X)
+
+
 OUTSIDE = {
     "array": X[:3, :2].copy(),
     "Variable": core.Variable(X[:3, :2].copy()),
