@@ -448,12 +448,8 @@ def _checks(
 
 def _dressed(made: Any, code: CodeType, arguments: _Arguments, had: int) -> Any:
     """The function with the place, the name and the defaults of that which it stands for."""
-    made.__code__ = made.__code__.replace(
-        co_filename=code.co_filename,
-        co_firstlineno=code.co_firstlineno,
-        co_name=code.co_name,
-        co_qualname=code.co_qualname,
-    )
+    named = ("co_filename", "co_firstlineno", "co_name", "co_qualname")
+    made.__code__ = made.__code__.replace(**{name: getattr(code, name) for name in named})
     defaults = arguments.defaults
     ends = [defaults[name] for name in arguments.positional if name in defaults]
     made.__defaults__ = (*ends, *[None] * had) or None

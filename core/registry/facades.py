@@ -5,18 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.registry.catalogues import Catalogue, Offer
 from core.registry.index import Registry
 
-
-class Facade(NamedTuple):
-    """The three functions that make a module a facade: `__getattr__`, `__dir__` and `of`."""
-
-    getattr: Callable[[str], Any]
-    dir: Callable[[], list[str]]
-    of: Callable[[str], Offer]
+Facade = tuple[Callable[[str], Any], Callable[[], list[str]], Callable[[str], Offer]]
+"""The three functions that make a module a facade: `__getattr__`, `__dir__` and `of`."""
 
 
 def make_facade(registry: Registry, module: str, kind: str) -> Facade:
@@ -27,7 +22,7 @@ def make_facade(registry: Registry, module: str, kind: str) -> Facade:
     """
     names = _Names(registry, module, kind)
     registry.listen(names.forget)
-    return Facade(names.find, names.all, names.of)
+    return names.find, names.all, names.of
 
 
 class _Names:
