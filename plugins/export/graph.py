@@ -254,5 +254,10 @@ class Graph:
         return self.add("Gather", name, index, axis=axis)
 
 
+def argument(e: Equation, place: int, name: str, usual: Any = None) -> Any:
+    """What a call was given, by its place or its name."""
+    return e.kwargs.get(name, e.args[place] if len(e.args) > place else usual)
+
+
 Translation: TypeAlias = Callable[[Graph, Equation], list[str]]
 """What writes one call: it gives the names of the results."""

@@ -70,6 +70,8 @@ def _after(
             if not all([most - s < each <= most for each in needed]):
                 return None
             needed = [most]
+        if -needed[0] >= s:  # what is left over would be a window more
+            return None
         found.append(needed[0])
     return found
 
@@ -92,7 +94,7 @@ def _convolved(call: Applied, transposed: bool = False) -> tuple[list[int], dict
     whole, windows = (out, image) if transposed else (image, out)
     cover_all = None if transposed else f.cover_all
     after = _after(whole[2:], windows[2:], filters[2:], stride, pad, dilate, cover_all)
-    if after is None or any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
+    if after is None:
         return None
     return after, {
         "kernel_shape": list(map(int, filters[2:])),
@@ -134,8 +136,6 @@ def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str]
         return None
     pads = [*pad, *[max(n, 0) for n in after]]
     if any([n >= k for n, k in zip(pads, ksize * 2, strict=True)]):
-        return None
-    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
         return None
     return [g.add(op, x, kernel_shape=list(ksize), strides=list(stride), pads=pads, **more)]
 

@@ -217,6 +217,11 @@ class _Layer:
         """An array of the layer's own."""
         return self._net.array(f"{self.name}_{suffix}", array)
 
+    def weights(self, W: Any) -> list[str]:
+        """The layer's own W, and b where it has one."""
+        biases = [self.array("b", b.reshape(-1)) for b in self.blobs[1:2]]
+        return [self.array("W", W), *biases]
+
     def sizes(self, both: int, height: int, width: int, default: int) -> list[int]:
         """Settings for height and width, given together or apart."""
         m = self.settings
@@ -234,12 +239,10 @@ def _convolution(op: str) -> Callable[[_Layer], None]:
     def translate(layer: _Layer) -> None:
         m = layer.settings
         pads = layer.sizes(3, 9, 10, 0)
-        inputs = [layer.bottoms[0], layer.array("W", layer.blobs[0])]
-        if len(layer.blobs) > 1:
-            inputs.append(layer.array("b", layer.blobs[1].reshape(-1)))
         layer.add(
             op,
-            *inputs,
+            layer.bottoms[0],
+            *layer.weights(layer.blobs[0]),
             strides=layer.sizes(6, 13, 14, 1),
             pads=pads * 2,
             dilations=((m.integers(18) or [1]) * 2)[:2],
@@ -256,10 +259,7 @@ def _inner_product(layer: _Layer) -> None:
     W = W.reshape(W.shape[-2:])
     flat = f"{layer.tops[0]}.flat"
     layer.add("Flatten", layer.bottoms[0], outputs=[flat])
-    inputs = [flat, layer.array("W", W)]
-    if len(layer.blobs) > 1:
-        inputs.append(layer.array("b", layer.blobs[1].reshape(-1)))
-    layer.add("Gemm", *inputs, transB=1)
+    layer.add("Gemm", flat, *layer.weights(W), transB=1)
 
 
 def _pooling(layer: _Layer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from core.arrays.windows import per_axis
 from core.ops.types.shapes import broadcast_shapes
 from core.tracing import Equation, Value
-from plugins.export.graph import Graph, Translation
+from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 
 LAST, FIRST = np.iinfo("int64").max, np.iinfo("int64").min
@@ -128,7 +129,7 @@ def _gathered(g: Graph, e: Equation, name: str, along: list[Any]) -> str:
 def take(g: Graph, e: Equation) -> list[str]:
     """Gather."""
     x, index = e.args[:2]
-    axis = e.kwargs.get("axis", e.args[2] if len(e.args) > 2 else None)
+    axis = argument(e, 2, "axis")
     name = g.operand(x)
     if axis is None:
         name, axis = g.reshape(name, (-1,)), 0
@@ -138,7 +139,7 @@ def take(g: Graph, e: Equation) -> list[str]:
 def take_along_axis(g: Graph, e: Equation) -> list[str]:
     """GatherElements."""
     x, index = e.args[:2]
-    axis = e.kwargs.get("axis", e.args[2] if len(e.args) > 2 else -1) % len(x.shape)
+    axis = argument(e, 2, "axis", -1) % len(x.shape)
 
     def around(shape: Any) -> tuple[int, ...]:
         return (*shape[:axis], 1, *shape[axis + 1 :])
@@ -170,14 +171,7 @@ def set_item(g: Graph, e: Equation) -> list[str]:
     taken = [_places(g, e, part, n) for part, n in zip(parts, x.shape, strict=True)]
     if [] in taken:
         return [g.operand(x)]
-    shape = tuple(np.shape(value))
-    kept = [i for i, part in enumerate(parts) if not isinstance(part, int)]
-    axes = [part for part in entries if not isinstance(part, int)]  # of what is assigned to
-    shape = (1,) * (len(axes) - len(shape)) + shape[max(0, len(shape) - len(axes)) :]
-    shape = tuple([n for n, part in zip(shape, axes, strict=True) if part is not None])
-    spread: list[int] = [1] * len(parts)
-    for axis, n in zip(kept, shape, strict=True):
-        spread[axis] = n
+    spread = _spread(tuple(np.shape(value)), entries)
     name = g.reshape(g.operand(value, dtype), spread)
     mask = np.ones((1,) * len(parts), bool)
     for axis, places in enumerate(taken):
@@ -193,6 +187,14 @@ def set_item(g: Graph, e: Equation) -> list[str]:
     if all([places is None for places in taken]):
         return [g.expand(name, x.shape)]
     return [g.add("Where", g.constant(mask), name, g.operand(x), dtype=dtype)]
+
+
+def _spread(shape: tuple[int, ...], entries: list[Any]) -> list[int]:
+    """The shape of what is assigned, with 1 for each axis that an integer takes."""
+    axes = [part for part in entries if not isinstance(part, int)]
+    sizes = (1,) * (len(axes) - len(shape)) + shape[max(0, len(shape) - len(axes)) :]
+    rest = iter([n for n, part in zip(sizes, axes, strict=True) if part is not None])
+    return [1 if isinstance(p, int) else next(rest) for p in entries if p is not None]
 
 
 def _places(g: Graph, e: Equation, part: Any, n: int) -> Any:
@@ -242,12 +244,16 @@ def flat(parts: Any) -> list[Any]:
     return [each for part in parts for each in flat(part)]
 
 
+def _asked(e: Equation, names: Sequence[str]) -> dict[str, Any]:
+    """What windows are asked for after the array: arguments by these names."""
+    usual = {"stride": 1, "pad": 0, "dilate": 1, "cover_all": False, "pad_value": 0.0}
+    return usual | dict(zip(names, e.args[1:], strict=False)) | e.kwargs
+
+
 def windows(g: Graph, e: Equation) -> list[str]:
     """Pad, and Gather along each axis."""
     names = ("ksize", "stride", "pad", "dilate", "cover_all", "pad_value")
-    usual = {"stride": 1, "pad": 0, "dilate": 1, "cover_all": False, "pad_value": 0.0}
-    x, *given = e.args
-    asked = usual | dict(zip(names, given, strict=False)) | e.kwargs
+    x, asked = e.args[0], _asked(e, names)
     spatial, out = x.shape[2:], e.outputs[0].shape
     ndim = len(spatial)
     settings = [asked[name] for name in names[:4]]
@@ -270,9 +276,7 @@ def windows(g: Graph, e: Equation) -> list[str]:
 def fold(g: Graph, e: Equation) -> list[str]:
     """Along each axis the product with a matrix that says where each place of a window goes."""
     names = ("size", "stride", "pad", "dilate")
-    usual = {"stride": 1, "pad": 0, "dilate": 1}
-    x, *given = e.args
-    asked = usual | dict(zip(names, given, strict=False)) | e.kwargs
+    x, asked = e.args[0], _asked(e, names)
     size = asked["size"]
     ndim = len(size)
     ksize, out = x.shape[2 : 2 + ndim], x.shape[2 + ndim :]

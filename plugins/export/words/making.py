@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation
-from plugins.export.graph import Graph, Translation
+from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 
 
 def _full(value: Any) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
-        given = e.kwargs.get("fill_value", e.args[1] if len(e.args) > 1 else None)
+        given = argument(e, 1, "fill_value")
         filled = given if value is None else value
         return [g.full(e.outputs[0].shape, filled, e.outputs[0].dtype)]
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation, Value
-from plugins.export.graph import Graph, Translation
+from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 
 
 def axes_of(e: Equation, usual: int | None = None) -> tuple[Value, Any, bool]:
     """The array, its axes as they are given, and whether they are kept."""
-    x, *more = e.args
-    axis = e.kwargs.get("axis", more[0] if more else usual)
+    x, axis = e.args[0], argument(e, 1, "axis", usual)
     if isinstance(axis, np.integer):
         axis = int(axis)
     if not x.shape:  # NumPy takes axis 0, ONNX no axis at all

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.tracing import Equation
-from plugins.export.graph import Graph, Translation
+from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 from plugins.export.words.reductions import axes_of
 
@@ -41,7 +41,7 @@ def _host() -> Any:
 
 
 def _concat(g: Graph, e: Equation) -> list[str]:
-    arrays, axis = e.args[0], e.kwargs.get("axis", e.args[1] if len(e.args) > 1 else 0)
+    arrays, axis = e.args[0], argument(e, 1, "axis", 0)
     dtype = e.outputs[0].dtype
     names = [g.operand(x, dtype) for x in arrays]
     if axis is None:
@@ -50,7 +50,7 @@ def _concat(g: Graph, e: Equation) -> list[str]:
 
 
 def _stack(g: Graph, e: Equation) -> list[str]:
-    arrays, axis = e.args[0], e.kwargs.get("axis", e.args[1] if len(e.args) > 1 else 0)
+    arrays, axis = e.args[0], argument(e, 1, "axis", 0)
     at = g.constant([axis], "int64")
     names = [g.add("Unsqueeze", g.operand(x, e.outputs[0].dtype), at) for x in arrays]
     return [g.add("Concat", *names, axis=axis)]
@@ -66,7 +66,7 @@ def _tile(g: Graph, e: Equation) -> list[str]:
 
 def _repeat(g: Graph, e: Equation) -> list[str]:
     x, times = e.args[0], e.args[1]
-    axis = e.kwargs.get("axis", e.args[2] if len(e.args) > 2 else None)
+    axis = argument(e, 2, "axis")
     times = int(times) if isinstance(times, np.integer) else times
     if not isinstance(times, int):
         raise g.refuse(e, "it repeats each element another number of times")
@@ -90,7 +90,7 @@ def _flip(g: Graph, e: Equation) -> list[str]:
 
 def _roll(g: Graph, e: Equation) -> list[str]:
     x, shift = e.args[0], e.args[1]
-    axis = e.kwargs.get("axis", e.args[2] if len(e.args) > 2 else None)
+    axis = argument(e, 2, "axis")
     name = g.operand(x)
     if axis is None:
         name, shape, axis = g.reshape(name, (-1,)), [prod(x.shape)], 0
@@ -106,7 +106,7 @@ def _roll(g: Graph, e: Equation) -> list[str]:
 
 def _triangle(upper: int) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
-        k = e.kwargs.get("k", e.args[1] if len(e.args) > 1 else 0)
+        k = argument(e, 1, "k", 0)
         name = g.operand(e.args[0])
         if len(e.args[0].shape) < 2:  # NumPy makes a matrix of a vector
             name = g.expand(name, e.outputs[0].shape)

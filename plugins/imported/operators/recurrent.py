@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,25 +74,16 @@ def _directions(node: Any, cell: Any, usual: list[str], states: int, *inputs: An
     functions = _activations(node, usual, count)
     given = None if lengths is None else host(lengths)
     outputs, last = [], []
+    half = R.shape[1]
     for d in range(count):
         own = functions[d * len(usual) : (d + 1) * len(usual)]
-        bias = _zeros(x, 2 * R.shape[1]) if b is None else b[d]
-        half = R.shape[1]
+        bias = _zeros(x, 2 * half) if b is None else b[d]
         weights = W[d], R[d], bias[:half], bias[half:], None if peeps is None else peeps[d]
         state = [_zeros(x, n, units) if s is None else s[d] for s in first[:states]]
         backwards = d == 1 or node.get("direction", "forward") == "reverse"
         order = range(steps)[::-1] if backwards else range(steps)
-        found: list[Any] = [None] * steps
-        for step in order:
-            new = cell(node, own, weights, x[step], state)
-            if given is not None:
-                inside = like(x, (step < given)[:, None])
-                new = [F.where(*F.broadcast(inside, a, o)) for a, o in zip(new, state, strict=True)]
-                found[step] = F.where(*F.broadcast(inside, new[0], new[0] * 0))
-            else:
-                found[step] = new[0]
-            state = new
-        outputs.append(F.stack(found))
+        found, state = _stepped(partial(cell, node, own, weights), x, state, order, given)
+        outputs.append(found)
         last.append(state)
     y = F.stack(outputs, axis=1)
     ends = [F.stack([state[i] for state in last]) for i in range(states)]
@@ -99,6 +91,20 @@ def _directions(node: Any, cell: Any, usual: list[str], states: int, *inputs: An
         y = F.transpose(y, (2, 0, 1, 3))
         ends = [F.transpose(s, (1, 0, 2)) for s in ends]
     return [y, *ends]
+
+
+def _stepped(cell: Any, x: Any, state: list[Any], order: range, lengths: Any) -> Any:
+    """The outputs of all steps, and the state after the last; sequences that have ended keep it."""
+    found: list[Any] = [None] * len(order)
+    for step in order:
+        new = cell(x[step], state)
+        found[step] = new[0]
+        if lengths is not None:
+            inside = like(x, (step < lengths)[:, None])
+            new = [F.where(*F.broadcast(inside, a, o)) for a, o in zip(new, state, strict=True)]
+            found[step] = F.where(*F.broadcast(inside, new[0], new[0] * 0))
+        state = new
+    return F.stack(found), state
 
 
 def _rnn_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:

@@ -92,6 +92,12 @@ def _cubic(t: Any) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
+def _seen(borders: Any, places: list[Any]) -> tuple[list[Any], Any]:
+    """The elements that stand for places, by axis, and which of them are in the image."""
+    known = [b.element(i) for b, i in zip(borders, places, strict=True)]
+    return [i for i, _ in known], np.all([ok for _, ok in known], axis=0)
+
+
 def sampled(x: Any, rows: Any, places: Any, borders: Any, weights: Any = _linear) -> Any:
     """Images (n, c, *size) at places, one array for each axis, as (*places, c)."""
     floors = [np.floor(host(p)) for p in places]
@@ -99,8 +105,7 @@ def sampled(x: Any, rows: Any, places: Any, borders: Any, weights: Any = _linear
     parts = [weights(p - like(x, f)) for p, f in zip(places, floors, strict=True)]
     found: Any = None
     for corner in product(*[range(len(each)) for each in parts]):
-        known = [b.element(f + k) for b, f, k in zip(borders, first, corner, strict=True)]
-        index, inside = [i for i, _ in known], np.all([ok for _, ok in known], axis=0)
+        index, inside = _seen(borders, [f + k for f, k in zip(first, corner, strict=True)])
         weight = parts[0][corner[0]]
         for part, k in zip(parts[1:], corner[1:], strict=True):
             weight = weight * part[k]
@@ -132,10 +137,8 @@ def _grid_sample(node: Any, x: Any, grid: Any) -> Any:
     if MODES.get(mode) is not _cubic or node.get("padding_mode") != "border":  # else elements are
         places = [b.within(p) for b, p in zip(borders, places, strict=True)]
     if mode == "nearest":
-        whole = [host(p).astype("int64") for p in places]
-        known = [b.element(i) for b, i in zip(borders, whole, strict=True)]
-        inside = np.all([ok for _, ok in known], axis=0)
-        return F.moveaxis(_picked(x, rows, [i for i, _ in known], inside), -1, 1)
+        index, inside = _seen(borders, [host(p).astype("int64") for p in places])
+        return F.moveaxis(_picked(x, rows, index, inside), -1, 1)
     return F.moveaxis(sampled(x, rows, places, borders, MODES[mode]), -1, 1)
 
 
