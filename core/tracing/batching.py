@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from contextlib import nullcontext
 from typing import Any
 
 from core.arrays.backend import Backend
 from core.tracing import tape as tapes
-from core.tracing.batching_rules import Batched, Examples, has_examples, rule_of
+from core.tracing.batching_rules import Batched, Examples, rule_of
 from core.tracing.equation import Equation, Value, mapped
 
 _SHAPES = {"normal": 0, "uniform": 0, "bernoulli": 1, "integers": 2}
 """Draws, and which of their arguments is the shape."""
+
+_NOWHERE: Any = nullcontext()
 
 
 def compute(
@@ -23,10 +26,12 @@ def compute(
 ) -> None:
     """Add to `found` what equations give, and let go of what is read no more and not `kept`."""
     last = {value: i for i, equation in enumerate(equations) for value in equation.inputs}
+    traced = tapes.under_way()
     for i, equation in enumerate(equations):
         args, kwargs = mapped(found.__getitem__, (equation.args, equation.kwargs))
-        with tapes.coming_from(equation.origin):
-            result = _result(backend, size, equation, args, kwargs)
+        differs = any([isinstance(found[value], Examples) for value in equation.inputs])
+        with tapes.coming_from(equation.origin) if traced else _NOWHERE:
+            result = _result(backend, size, equation, args, kwargs, differs)
         found.update(zip(equation.outputs, result, strict=False))
         del args, kwargs, result
         for value in equation.inputs:
@@ -35,12 +40,18 @@ def compute(
 
 
 def _result(
-    backend: Backend, size: int, equation: Equation, args: tuple[Any, ...], kwargs: dict[str, Any]
+    backend: Backend,
+    size: int,
+    equation: Equation,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    differs: bool,
 ) -> Any:
+    """What the equation gives, of arguments that differ from example to example, or do not."""
     function = equation.call.found(backend)
     if equation.call.kind == "random":
         return [_drawn(backend.xp, size, equation, function, args)]
-    if has_examples((args, kwargs)):
+    if differs:
         return _computed(Batched(backend.xp, size, equation, function), args, kwargs)
     result = function(*args, **kwargs)
     return result if equation.several else [result]
