@@ -102,8 +102,8 @@ def _of_shapes(
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
         compute = _convolving(plan, images, dtype, plan.sizes.rows, 1, floor)
 
-    def run(x: Array, W: Array, b: Array | None = None) -> tuple[Array]:
-        y = np.empty(shape, dtype)
+    def run(x: Array, W: Array, b: Array | None = None, y: Array | None = None) -> tuple[Array]:
+        y = np.empty(shape, dtype) if y is None else y
         compute(x, W, b, y)
         return (y,)
 
@@ -118,29 +118,32 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
         return NotImplemented
     size = f.spread(x.shape[2:], W.shape[2:])
     g = _unfolded((1, 1, *W.shape[2:], *x.shape[2:]), size, f.stride, f.pad, f.dilate)
-    filters, channels = W.shape[0] // f.groups, W.shape[1]
-    y = np.empty((len(x), channels * f.groups, *size), x.dtype)
-    lanes = LANE_BYTES // x.itemsize
+    y = np.empty((len(x), W.shape[1] * f.groups, *size), x.dtype)
+    _deconvolving(g, f.groups, x, W, b)(x, W, b, y)
+    return y
+
+
+def _deconvolving(
+    g: Geometry, groups: int, x: Array, W: Array, b: Array | None
+) -> Callable[[Array, Array, Array | None, Array], Any]:
+    """What computes `y`, of arrays like these."""
+    filters, channels, images = W.shape[0] // groups, W.shape[1], len(x)
     alone = depthwise.suits(channels, filters)
     if not alone and pointwise.suits(g, filters * channels, x.dtype):
-        pointwise.convolution(x, W, b, y, f.groups, turned=True)
-        return y
+        return partial(pointwise.convolution, groups=groups, turned=True)
+    if not alone and few_places.suits(g, groups, images):
+        return partial(few_places.convolution, g, back=True)
     turned = filters == 1 if alone else channels >= OWN
-    convolving = _as_convolution(g, f.groups, x, W, b) if turned else None
+    convolving = _as_convolution(g, groups, x, W, b) if turned else None
     if alone and convolving is None:
-        depthwise.deconvolution(g, x, W, b, y)
-    elif not alone and few_places.suits(g, f.groups, len(x)):
-        few_places.convolution(g, x, W, b, y, back=True)
-    elif winograd.suits(g, f.groups, len(x), channels, filters) and max(g.pad) < 3:
-        winograd.convolution(x, W, b, y, tuple([2 - p for p in g.pad]), turned=True)
-    elif x.shape[2:] == size and prod(g.ksize) == 1 and not any(g.pad):
-        plan = plan_of(axes_of(g), f.groups, filters, channels, lanes, BAND // x.itemsize)
-        _convolving(plan, len(x), x.dtype, 1, channels)(x, W, b, y)
-    elif convolving is None:
-        _spread(plan_of(axes_of(g), f.groups, channels, filters, lanes, 0), x, W, b, y)
-    else:
-        return convolving(x, _turned(W, f.groups), b)[0]
-    return y
+        return partial(depthwise.deconvolution, g)
+    if winograd.suits(g, groups, images, channels, filters) and max(g.pad) < 3:
+        return partial(winograd.convolution, pad=tuple([2 - p for p in g.pad]), turned=True)
+    lanes = LANE_BYTES // x.itemsize
+    if x.shape[2:] == g.size and prod(g.ksize) == 1 and not any(g.pad):
+        plan = plan_of(axes_of(g), groups, filters, channels, lanes, BAND // x.itemsize)
+        return _convolving(plan, images, x.dtype, 1, channels)
+    return convolving or partial(_spread, plan_of(axes_of(g), groups, channels, filters, lanes, 0))
 
 
 def _as_convolution(g: Geometry, groups: int, x: Array, W: Array, b: Array | None) -> Any:
@@ -152,7 +155,8 @@ def _as_convolution(g: Geometry, groups: int, x: Array, W: Array, b: Array | Non
     turned = (W.shape[1] * groups, W.shape[0] // groups, *g.ksize), W.dtype
     bias = None if b is None else (b.shape, b.dtype)
     settings = g.stride, around, g.dilate, False, groups
-    return _of_shapes(*settings, (x.shape, x.dtype), turned, bias, LOWEST, num_threads())
+    run = _of_shapes(*settings, (x.shape, x.dtype), turned, bias, LOWEST, num_threads())
+    return run and (lambda x, W, b, y: run(x, _turned(W, groups), b, y))
 
 
 def _turned(W: Array, groups: int) -> Array:
