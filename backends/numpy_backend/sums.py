@@ -72,10 +72,15 @@ def _by_slices(ufunc: np.ufunc, a: Any, axis: Any, options: Any) -> Any:
         return None
     if type(axis) is tuple and len(axis) == 1:
         (axis,) = axis
-    if type(axis) is not int or axis not in (-1, a.ndim - 1) or not a.flags.c_contiguous:
+    if type(axis) is not int or axis not in (-1, a.ndim - 1) or a.strides[-1] < 0:
         return None
     if a.dtype.kind not in "fiu" or a.dtype.itemsize < 4 or not a.dtype.isnative:
         return None  # NumPy adds these in another dtype, or piece by piece
+    if not a.flags.c_contiguous:
+        steps = [abs(step) for step, n in zip(a.strides, a.shape, strict=True) if n > 1]
+        if any([0 < step < a.strides[-1] for step in steps]):
+            return None  # NumPy goes along another axis, and adds whole rows
+        a = np.ascontiguousarray(a)  # parts and repetitions of others, as gradients of sums are
     found, columns = np.empty(a.shape[:-1], a.dtype), a.reshape(-1, a.shape[-1]).T
     out, many = found.reshape(-1), PART // a.shape[-1]
     for start in range(0, out.size, many):

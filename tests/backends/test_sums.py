@@ -152,11 +152,14 @@ def test_a_short_last_axis_has_numpys_bits(
     with np.errstate(invalid="ignore", over="ignore"):
         got, expected = (f(a, axis=axis, keepdims=keepdims) for f in (ours, getattr(np, name)))
         turned = ours(np.asfortranarray(a), axis=axis, keepdims=keepdims)
+        part = ours(np.repeat(a, 2, -1)[..., ::2], axis=axis, keepdims=keepdims)
         if name in ("sum", "mean", "prod") and a.dtype in compiler.FLOATS:
             named = ours(a, axis=axis, dtype=dtype, keepdims=keepdims)
             np.testing.assert_array_equal(named, got, strict=True)
     if name in ("max", "min", "prod") or axis is None or short <= sums.SHORT:
         np.testing.assert_array_equal(got, expected, strict=True)
+        if axis not in (None, 0):
+            np.testing.assert_array_equal(part, expected, strict=True)
     rounding = 1e-2 if dtype == "float16" else 1e-4
     np.testing.assert_allclose(turned, expected, rtol=rounding, atol=50 * rounding)
 
@@ -173,8 +176,16 @@ def test_operations_reduce_a_short_last_axis_by_slices(
         return whole(ufunc, columns, out)
 
     monkeypatch.setattr(sums, "_in_order", in_order)
-    function(np.ones((1000, 16), "f"), axis=1)
-    assert seen == [(16, 1000)]
+    for x in (
+        np.ones((1000, 16), "f"),
+        np.ones((1000, 32), "f")[:, ::2],
+        np.broadcast_to(np.ones((), "f"), (1000, 16)),
+        np.broadcast_to(np.ones(16, "f"), (1000, 16)),
+        np.ones((10, 100, 16), "f").transpose(1, 0, 2),
+        np.ones((16, 1000), "f").T,  # whose rows NumPy adds
+    ):
+        function(x, axis=-1)
+    assert seen == [(16, 1000)] * 5
 
 
 @given(
