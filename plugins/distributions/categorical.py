@@ -41,13 +41,15 @@ class Categorical(Distribution):
         if isinstance(x, (int, float)):  # in a dtype that has each class: that of p may not
             x = like.backend.asarray(x, xp.float64, like.device)
         index = as_variable(x).array
-        inside = (index >= 0) & (index < k) & (index == xp.floor(index))
+        inside, whole = (index >= 0) & (index < k), like.backend.kind(index.dtype) in "iu"
+        if not whole:
+            inside = inside & (index == xp.floor(index))
         safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int64)
         places, _ = xp.broadcast_arrays(xp.expand_dims(safe, axis=-1), self.log_p.array)
         log_p = F.broadcast_to(self.log_p, places.shape)
         chosen = log_p.__array_namespace__().take_along_axis(log_p, places[..., :1])
         found = where(inside, F.squeeze(chosen, -1), -float("inf"))
-        return where(index == index, found, float("nan"))
+        return found if whole else where(index == index, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp

@@ -102,6 +102,9 @@ REFERENCES = {
     "Absolute": each(math.fabs),
     "Log": each(math.log),
     "Where": each(lambda condition, x, y: x if condition else y),
+    "WhereNumber": each(
+        lambda condition, x, number, otherwise: x if bool(condition) != otherwise else number
+    ),
     "Equal": each(operator.eq, bool),
     "NotEqual": each(operator.ne, bool),
     "Less": each(operator.lt, bool),

@@ -134,8 +134,10 @@ def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
     >>> x.shape, y.shape
     ((2, 3), (2, 3))
     """
-    outputs = Broadcast().apply(args)
-    return outputs[0] if len(outputs) == 1 else outputs
+    found = [as_variable(x) for x in args]
+    if len({x.shape for x in found}) > 1:
+        found = [*Broadcast().apply(args)]
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
