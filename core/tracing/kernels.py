@@ -5,7 +5,9 @@ one equation, unless the kernel declines such shapes and dtypes. When the progra
 does what eager does: it gives the kernel a node with these settings, and takes the formula where
 the kernel declines these elements.
 
-What a kernel gives, and what it leaves in its node, is found out by a trial with zeros.
+What a kernel gives, and what it leaves in its node, is found out by a trial with zeros. Values that
+an operation refuses (its method `check_values`) are recorded by themselves: a program looks at them
+before it changes anything.
 
 A kernel may have an attribute `bound`: of a node and arrays it gives a function of other arrays of
 these shapes and dtypes, or None. The function gives the results, and behind them what the kernel
@@ -67,6 +69,8 @@ def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     specs = [_spec(tape, x) for x in arrays]
     if _declines(kernel, cls, specs) or arrays[0].size < getattr(kernel, "least", 0):
         return NotImplemented
+    if hasattr(cls, "check_values"):  # where the kernel looks is after what comes before it
+        f.check_values(xp, *arrays)
     own = f._own()
     called = _Forward(tape, cls, kernel, arrays, [name for name in own if _is_array(own[name])])
     rest = {name: own[name] for name in own if name not in called.named}

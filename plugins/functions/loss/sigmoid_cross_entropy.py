@@ -17,6 +17,11 @@ from plugins.functions.loss.vae import BernoulliNLL
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import dtype_name, require
 
+LABELS = (
+    "-1 is for what counts for nothing. Labels of several classes are for softmax_cross_entropy, "
+    "or for one_hot."
+)
+
 
 class SigmoidCrossEntropy(FunctionNode):
     """w (max(x, 0) - x t + log(1 + exp(-|x|))); the gradient is g w (sigmoid(x) - t).
@@ -39,28 +44,27 @@ class SigmoidCrossEntropy(FunctionNode):
         check_reduce("sigmoid_cross_entropy", self.reduce)
 
     def compute(self, xp, x, t):
-        t = widened(xp, t)
-        refuse_outside(
-            "SigmoidCrossEntropy",
-            self.backend,
-            "t",
-            xp.where(t == -1, xp.zeros_like(t), t),
-            2,
-            "-1 is for what counts for nothing. Labels of several classes are for softmax_"
-            "cross_entropy, or for one_hot.",
-        )
+        t, ignored = self.check_values(xp, x, t)
         loss = xp.maximum(x, 0.0) - x * xp.astype(t, x.dtype) + xp.log1p(xp.exp(-xp.abs(x)))
-        loss = xp.where(t == -1, xp.zeros_like(loss), loss)
+        loss = xp.where(ignored, 0.0, loss)
         if self.reduce == "no":
             return loss
         return xp.sum(loss, dtype=x.dtype) / self._count(xp, t, x.dtype)
+
+    def check_values(self, xp: Any, x: AnyArray, t: Any) -> tuple[Any, Any]:
+        """The labels, and which are to be ignored; refuses those that are none."""
+        t = widened(xp, t)
+        ignored = t == -1
+        given = xp.where(ignored, 0, t)
+        refuse_outside("SigmoidCrossEntropy", self.backend, "t", given, 2, LABELS)
+        return t, ignored
 
     def _count(self, xp: Any, t: AnyArray, dtype: Any) -> AnyArray:
         """What the sum is divided by: the labels that are not -1, or the examples."""
         if not self.normalize:
             return t.shape[0] if t.ndim and t.shape[0] else 1
         count = xp.sum(xp.astype(t != -1, dtype))
-        return xp.maximum(count, xp.ones_like(count))
+        return xp.maximum(count, 1.0)
 
     def gradient_x(self, xp, g, x, t):
         error = Sigmoid().evaluate(x) - xp.astype(t, x.dtype)

@@ -67,10 +67,7 @@ class SoftmaxCrossEntropy(FunctionNode):
             self.class_weight = _checked_weight(self.class_weight)
 
     def compute(self, xp, x, t):
-        t = widened(xp, t)
-        counted = t != self.ignore_label
-        label = xp.where(counted, t, xp.zeros_like(t))
-        refuse_outside("SoftmaxCrossEntropy", self.backend, "t", label, x.shape[1], LABELS)
+        counted, label = self.check_values(xp, x, t)
         self.w = w = self._weights(xp, x, counted, label)
         self.top = top = xp.max(x, axis=1, keepdims=True)
         total = xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True, dtype=x.dtype))
@@ -80,6 +77,14 @@ class SoftmaxCrossEntropy(FunctionNode):
         # Chosen first, weighted then: an infinite loss times 0 would be NaN.
         loss = xp.where(counted, (total - chosen)[:, 0, ...], xp.zeros_like(w)) * w
         return xp.sum(loss, dtype=x.dtype) if self.reduce == "mean" else loss
+
+    def check_values(self, xp: Any, x: AnyArray, t: Any) -> tuple[Any, Any]:
+        """Which labels count, and all of them, with 0 for others; refuses those of no class."""
+        t = widened(xp, t)
+        counted = t != self.ignore_label
+        label = xp.where(counted, t, 0)
+        refuse_outside("SoftmaxCrossEntropy", self.backend, "t", label, x.shape[1], LABELS)
+        return counted, label
 
     def _weights(self, xp: Any, x: AnyArray, counted: AnyArray, label: Any) -> AnyArray:
         w = xp.astype(counted, x.dtype)
@@ -93,7 +98,7 @@ class SoftmaxCrossEntropy(FunctionNode):
             w = w * xp.reshape(xp.take(each, xp.reshape(label, (-1,)), axis=0), w.shape)
         if self.reduce == "no":
             return w
-        return w / (xp.maximum(count, xp.ones_like(count)) if self.normalize else count)
+        return w / (xp.maximum(count, 1.0) if self.normalize else count)
 
     def gradient_x(self, xp, g, x, t, w, top, log_total):
         t = widened(xp, t)
@@ -169,8 +174,8 @@ def softmax_cross_entropy(
     """
     check_reduce("softmax_cross_entropy", reduce)
     warn_of_twice("softmax_cross_entropy", x, Softmax, "softmax")
-    floating = as_variable(t).backend.kind(t.dtype) in "fV"
-    if floating and t.ndim == as_variable(x).ndim:
+    t = as_variable(t)
+    if t.ndim == as_variable(x).ndim and t.backend.kind(t.dtype) in "fV":
         return _of_probabilities(x, t, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy.call(
         x, t, normalize, cache_score, class_weight, ignore_label, reduce

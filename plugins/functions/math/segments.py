@@ -36,6 +36,8 @@ class _OfSegments(FunctionNode):
         refuse_outside(name, self.backend, "segments", segments, self.count, NUMBERS)
         return xp.reshape(x, (x.shape[0], prod(x.shape[1:]))), widened(xp, segments)
 
+    check_values = rows
+
 
 class SegmentSum(_OfSegments):
     """Sum the rows of each segment.

@@ -38,6 +38,10 @@ class _RegionMax(FunctionNode):
         self.places = self.flat(xp, x, indices, row, xp.take_along_axis(column, row, axis=2))
         return xp.where(self.seen, y, xp.zeros_like(y))
 
+    def check_values(self: Any, xp: Any, x: AnyArray, *regions: AnyArray) -> None:
+        """Refuse regions of images that are not there."""
+        self.edges(xp, x, *regions)
+
     def flat(
         self, xp: Any, x: AnyArray, indices: AnyArray, row: AnyArray, column: AnyArray
     ) -> AnyArray:
