@@ -102,15 +102,18 @@ class _Call(Planned):
     def sized(self) -> Callable[..., tuple[Any, ...]]:
         """What computes the group of flat arrays of any one length."""
         dtypes = [value.dtype for value in self.group.outputs]
+        numbers = np.array(self.numbers, "float64")
 
         def run(*arrays: Any) -> tuple[Any, ...]:
             size = arrays[0].size
-            numbers = np.array(self.numbers, "float64")
-            read, written = map(_aligned, arrays), [np.empty(size, dtype) for dtype in dtypes]
-            given = *read, *written, numbers, size, 0, 1
-            calls = [(*given, *part) for part in pairwise(parallel.bounds(size, LEAST))]
-            parallel.each(self.loop, calls, small=size < parallel.SMALL * LEAST)
-            return tuple(written)
+            written = tuple([np.empty(size, dtype) for dtype in dtypes])
+            given = *[_aligned(array) for array in arrays], *written, numbers, size, 0, 1
+            if size < 2 * LEAST:
+                self.loop(*given, 0, size)
+            else:
+                calls = [(*given, *part) for part in pairwise(parallel.bounds(size, LEAST))]
+                parallel.each(self.loop, calls, small=size < parallel.SMALL * LEAST)
+            return written
 
         return run
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend.kernels.compiler import FLOATS
+from backends.numpy_backend.kernels import compiler
 
 _Array = np.ndarray
 _added: Any = np.add.reduce
@@ -132,7 +132,7 @@ def stack_of_few(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """`numpy.mean`: floats whose sums are of their own dtype are divided in it."""
-    if type(a) is _Array and dtype is None and a.dtype in FLOATS and a.size:
+    if type(a) is _Array and dtype is None and a.dtype in compiler.FLOATS and a.size:
         if axis is None:
             count = a.size
         elif type(axis) is int and -a.ndim <= axis < a.ndim:

@@ -135,7 +135,7 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
 
     A part has at least `least` elements, unless there are fewer in all.
     """
-    parts = count(size, least)
+    parts = count(size, least) if size >= 2 * least else 1
     if parts == 1:
         function(*args, 0, size)
         return

@@ -17,7 +17,7 @@ from core.arrays.backend import BACKENDS
 LEAST = 65536
 """Elements of the first input: of fewer, looking for the loop takes as long as it saves."""
 
-LEAST_OF_LONG = 512
+LEAST_OF_LONG = 16
 """The same of long formulas, which call NumPy some twenty times."""
 
 _FUNCTIONS = "plugins.functions"
@@ -93,11 +93,14 @@ _LONG = (  # among these; each has one loop for all shapes
     "math.ndtr:Ndtri",
 )
 
+_LONG_GRADIENTS = ("math.gamma:Digamma", "math.gamma:LGamma", "math.ndtr:LogNdtr")
+
 COMPUTE = _named(f"{_HERE}:compute", *_AS_LARGE, *_OF_FEW, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
 COMPUTE |= _named(f"{_HERE}:compute_long", *_LONG)
 GRADIENT = _named(f"{_HERE}:gradient", *_AS_LARGE, *_BACKWARD_ONLY) | _named(
     f"{_HERE}:gradient_of_first", *_OF_FEW, *_SEVERAL_OUTPUTS
 )
+GRADIENT |= _named(f"{_HERE}:gradient_long", *_LONG_GRADIENTS)
 
 
 @cache
@@ -122,6 +125,11 @@ def gradient(f: Any, g: Any, needs_grad: int) -> Any:
     return _formulas(f._sources[0].spec.backend).gradient(f, g, needs_grad)
 
 
+def gradient_long(f: Any, g: Any, needs_grad: int) -> Any:
+    """The kernel of the gradients of an operation whose rules are long formulas too."""
+    return gradient(f, g, needs_grad)
+
+
 def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
     """The same by the size of the first input, where results are small, or several."""
     few = prod(f._sources[0].spec.shape) < gradient.least  # type: ignore[attr-defined]
@@ -131,7 +139,7 @@ def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
 _kernel: Any
 for _kernel in (compute, gradient):
     _kernel.least = LEAST
-_kernel = compute_long
-_kernel.least = LEAST_OF_LONG
-for _kernel in (compute, compute_long, gradient, gradient_of_first):
+for _kernel in (compute_long, gradient_long):
+    _kernel.least = LEAST_OF_LONG
+for _kernel in (compute, compute_long, gradient, gradient_long, gradient_of_first):
     _kernel.in_loops = True

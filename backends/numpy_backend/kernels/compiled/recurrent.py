@@ -13,6 +13,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.elementary import ONE, sigmoid, tanh
 from backends.numpy_backend.kernels.compiler import (
+    MANY,
     Array,
     Read2,
     Read3,
@@ -105,7 +106,7 @@ def _lstm_gradient(
 def lstm(f: Any, xp: Any, c_prev: Array, x: Array) -> Any:
     """The step of a batch that does not shrink."""
     n, columns = x.shape[:2]
-    if not suits(x) or c_prev.shape != (n, columns // 4) or c_prev.dtype != x.dtype:
+    if not suits(x, calls=MANY) or c_prev.shape != (n, columns // 4) or c_prev.dtype != x.dtype:
         return NotImplemented
     gates = np.empty((n, 4, columns // 4), x.dtype)
     c, h = (np.empty_like(c_prev, order="C") for _ in range(2))
@@ -174,7 +175,7 @@ def _blocks(array: Array) -> Array:
 
 def gru(f: Any, xp: Any, h: Array, x: Array, q: Array) -> Any:
     """The new state."""
-    if not suits(x, q) or h.dtype != x.dtype or x.shape != (len(h), 3 * h.shape[1]):
+    if not suits(x, q, calls=MANY) or h.dtype != x.dtype or x.shape != (len(h), 3 * h.shape[1]):
         return NotImplemented
     x, q = _blocks(x), _blocks(q)
     gates, new = np.empty_like(x), np.empty_like(h, order="C")

@@ -12,14 +12,15 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled import softmax_of_maps
 from backends.numpy_backend.kernels.compiled.elementary import FLOAT, INTEGER, ONE, ZERO, exp
-from backends.numpy_backend.kernels.compiled.normalization import affine
 from backends.numpy_backend.kernels.compiler import (
+    SMALL,
     SUMS,
     Array,
     ByType,
     Indices,
     Read1,
     Read2,
+    Real,
     Write1,
     Write2,
     WriteInts,
@@ -30,7 +31,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 
 LEAST = 65536  # elements of a part
-CALLS = 16  # of NumPy in the formulas, which from 128 elements on take longer than loops by far
+CALLS = SMALL  # a loop of one element is faster than the formulas, of five to sixteen calls
 
 _LOWEST: Any = ByType(np.int32(-(2**31)), np.int64(-(2**63)))
 _SIGN: Any = ByType(np.int32(31), np.int64(63))
@@ -84,14 +85,15 @@ def _softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int) -> 
 
 
 @compiled(fastmath=SUMS)
-def _totals(x: Read2, top: Write1, total: Write1, start: int, stop: int) -> None:
-    """The maximum of each row, and the sum of exp(x - maximum)."""
+def _log_softmax(x: Read2, y: Write2, start: int, stop: int) -> None:
     for r in range(start, stop):
-        row = x[r]
-        t, s = greatest(row), ZERO
+        row, out = x[r], y[r]
+        top, total = greatest(row), ZERO
         for i in range(row.size):
-            s += exp(row[i] - t)
-        top[r], total[r] = t, s
+            total += exp(row[i] - top)
+        total = np.log(total)
+        for i in range(row.size):
+            out[i] = _less(row[i], top, total)
 
 
 @compiled(fastmath=SUMS)
@@ -104,6 +106,12 @@ def _log_softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int)
             total += given[i]
         for i in range(row.size):
             out[i] = given[i] - exp(row[i]) * total
+
+
+@inlined_exactly
+def _less(score: Any, top: Any, log_total: Any) -> Any:
+    """Scores are compared first, as in `_loss`."""
+    return score - top - log_total
 
 
 @inlined_exactly
@@ -141,6 +149,16 @@ def _losses(
 
 
 @compiled
+def _mean(loss: Read1, weight: Write1, count: Real, mean: Write1) -> None:
+    """The sum of losses times weights that are divided by the count, in float64."""
+    total = np.float64(0.0)
+    for r in range(loss.size):
+        weight[r] /= count
+        total += np.float64(loss[r]) * weight[r]
+    mean[0] = total
+
+
+@compiled
 def _shares(
     x: Read2,
     labels: Indices,
@@ -172,18 +190,22 @@ def _divide(loop: Any, rows: Array, *others: Any) -> None:
 
 def _rows(f: Any, *arrays: Array) -> list[Array] | None:
     """Arrays as rows along the axis of a softmax, if that is their last one."""
-    if not suits(*arrays) or f.axis not in (-1, arrays[0].ndim - 1):
+    if not suits(*arrays, calls=CALLS) or f.axis not in (-1, arrays[0].ndim - 1):
         return None
     return [np.ascontiguousarray(a).reshape(-1, a.shape[-1]) for a in arrays]
 
 
 def softmax(f: Any, xp: Any, x: Any) -> Any:
     """`exp(x) / sum(exp(x))`."""
+    return _along_rows(f, x, _softmax)
+
+
+def _along_rows(f: Any, x: Any, loop: Any) -> Any:
     rows = _rows(f, x)
     if rows is None:
         return NotImplemented
     y = np.empty_like(rows[0])
-    _divide(_softmax, *rows, y)
+    _divide(loop, *rows, y)
     return y.reshape(x.shape)
 
 
@@ -194,14 +216,7 @@ def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
 
 def log_softmax(f: Any, xp: Any, x: Any) -> Any:
     """`x - log(sum(exp(x)))`."""
-    rows = _rows(f, x)
-    if rows is None:
-        return NotImplemented
-    top, total = np.empty((2, len(rows[0])), x.dtype)
-    _divide(_totals, *rows, top, total)
-    y = np.empty_like(rows[0])
-    _divide(affine, *rows, top, np.ones_like(top), -np.log(total), y)
-    return y.reshape(x.shape)
+    return _along_rows(f, x, _log_softmax)
 
 
 def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
@@ -229,7 +244,7 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     top, log_total, loss, w = found
     kept = len(x), 1, *x.shape[2:]
     f.top, f.log_total = top.reshape(kept), log_total.reshape(kept)
-    count = max(np.add.reduce(w), 1) if f.normalize else len(x)
+    count = max(np.count_nonzero(w), 1) if f.normalize else len(x)
     if f.class_weight is not None:
         if f.class_weight.shape[0] != x.shape[1]:
             return NotImplemented  # the formula says what fits
@@ -237,9 +252,10 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     if f.reduce == "no":
         f.w = w.reshape(t.shape)
         return (loss if f.class_weight is None else loss * w).reshape(t.shape)
-    w /= w.dtype.type(count)
+    mean = np.empty((), x.dtype)
+    _mean(loss, w, w.dtype.type(count), mean.reshape(1))
     f.w = w.reshape(t.shape)
-    return np.add.reduce(loss * w)
+    return mean
 
 
 def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | None:
