@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from core import functions
 from core.arrays.backend import BACKENDS, Backend, host
 from core.errors import TraceError
+from core.errors.kinds import checked
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.registry.configuration import config
@@ -26,7 +28,14 @@ from core.tracing.tape import Tape
 from core.tracing.tracing import recorded
 
 
-def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+@checked
+def vmap(
+    function: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The function that computes `function` for each example along an axis, for all at once.
 
     Args:
@@ -37,6 +46,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             dicts of axes stand for arguments of their structure.
         out_axes: Where the axis of examples is to be in results, likewise; None for a result that
             is the same for all.
+        chunk_size: So many examples are computed at once, which takes less memory; None for all.
 
     Returns:
         A function of the arguments of all examples. Its results are those of a loop over the
@@ -54,6 +64,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
             running averages, an argument in place.
         NotDifferentiable: By derivatives of the second order that go through it, where it draws
             random numbers, or gives what is the same for all.
+        ValueError: `chunk_size` is less than 1.
 
     >>> import core, numpy as np
     >>> import core.functions as F
@@ -66,7 +77,48 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     variable([[2., 4.],
               [6., 8.]], dtype=float32)
     """
-    return mapping(function, in_axes, out_axes)
+    whole = mapping(function, in_axes, out_axes)
+    if chunk_size is None:
+        return whole
+    if chunk_size < 1:
+        raise ValueError(f"vmap: expected chunk_size to be a number of examples, got {chunk_size}.")
+
+    @wraps(function)
+    def mapped(*arguments: Any, **named: Any) -> Any:
+        given, form = flattened(arguments)
+        axes = _axes("in_axes", in_axes, form, len(given))
+        size, arrays, parts = _size(given, axes), _arrays(arguments), []
+        if named or size <= chunk_size:
+            return whole(*arguments, **named)
+        for first in range(0, size, chunk_size):
+            some = slice(first, first + chunk_size)
+            part = [_taken(x, axis, some) for x, axis in zip(arrays, axes, strict=True)]
+            parts.append(whole(*_with_arrays(form, part)))
+        columns = list(zip(*map(_arrays, parts), strict=True))
+        _, result = flattened(parts[0])
+        put = _axes("out_axes", out_axes, result, len(columns))
+        joined = [_joined(column, axis) for column, axis in zip(columns, put, strict=True)]
+        return _with_arrays(result, joined)
+
+    return mapped
+
+
+def _with_arrays(form: Any, arrays: list[Any]) -> Any:
+    return rebuilt(form, lambda leaf: arrays[leaf.number])
+
+
+def _taken(x: Any, axis: int | None, some: slice) -> Any:
+    """The examples of some numbers, along their axis."""
+    return x if axis is None else x[(slice(None),) * (axis % x.ndim) + (some,)]
+
+
+def _joined(parts: tuple[Any, ...], axis: int | None) -> Any:
+    """The results of all examples, from those of some each."""
+    x = parts[0]
+    if axis is None:
+        return x
+    concat = functions.concat if isinstance(x, Variable) else BACKENDS[type(x)].xp.concat
+    return concat(parts, axis=axis % x.ndim)
 
 
 def mapping(

@@ -172,6 +172,29 @@ def test_axes(one, other, out, tuples):
     assert core.vmap(F.sum)(X[:0]).shape == (0,)
 
 
+@pytest.mark.parametrize("chunk_size", [1, 2, 5, 7])
+def test_some_examples_at_a_time(chunk_size):
+    w = core.Variable(X[:3, :2])
+
+    def function(pair, z):
+        return {"product": core.as_variable(pair["x"]) @ w * pair["y"], "same": z * 2, "one": 1}
+
+    axes = ({"x": 0, "y": -1}, None), {"product": -1, "same": None, "one": 0}
+    given = {"x": core.Variable(X), "y": X.T[:2].copy()}, X[0]
+    found = core.vmap(function, *axes, chunk_size=chunk_size)(*given)
+    expected = core.vmap(function, *axes)(*given)
+    assert found["one"] == 1 and type(found["same"]) is np.ndarray
+    for name in ("product", "same"):
+        near(found[name], expected[name])
+    wanted = [w, given[0]["x"]]
+    for one, other in zip(
+        *[core.grad([F.sum(y["product"] ** 2)], wanted) for y in (found, expected)], strict=True
+    ):
+        near(one, other)
+    traced = core.trace(core.vmap(F.exp, chunk_size=chunk_size), X)
+    near(traced(X), np.exp(X))
+
+
 def test_one_within_another_and_within_derivatives():
     x, y = X, X[:4] + 1
 
@@ -518,6 +541,7 @@ REFUSALS = {
     "one axis": (lambda: core.vmap(F.exp, 2)(X), "axis 2 of examples, got the shape"),
     "sizes": (lambda: core.vmap(F.matmul)(X, X.T), "as many examples in each .*5 in .*3 in"),
     "none": (lambda: core.vmap(F.exp, None)(X), "axis of examples, got none"),
+    "no examples at a time": (lambda: core.vmap(F.exp, chunk_size=0), "chunk_size .* got 0"),
     "form": (lambda: core.vmap(F.exp, (0, 0))(X), "in_axes to be .* structure"),
     "out": (lambda: core.vmap(F.exp, 0, 2)(X), "out_axes of an array of 2 dim"),
     "differs": (lambda: core.vmap(F.exp, 0, None)(X), "same for all .* got one that differs"),
