@@ -155,12 +155,7 @@ def measure(
     taking = chosen(options.against, **settings)
     contestants = {c.name: c for c in taking if c.takes_part(w)}
     if w.mode == "memory":
-        looks = list[dict[str, Any]]()
-        for _ in range(min(options.rounds, LOOKS)):
-            with started(w, contestants, options.threads) as workers:
-                looks.append({v.name: v.ask("peak", steps=2) for v in workers})
-                versions = {v.name: v.versions for v in workers}
-        return remembered(w, {n: contestants[n].describe(w) for n in versions}, looks), versions
+        return peaks(w, contestants, options)
     with started(w, contestants, options.threads) as workers:
         labels = {v.name: contestants[v.name].describe(w) for v in workers}
         versions = {v.name: v.versions for v in workers}
@@ -181,6 +176,18 @@ def measure(
             "held": held,
         }
         return row | more, versions
+
+
+def peaks(
+    w: Workload, contestants: dict[str, Contestant], options: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """The same where memory is measured, of processes that are new each time."""
+    looks = list[dict[str, Any]]()
+    for _ in range(min(options.rounds, LOOKS)):
+        with started(w, contestants, options.threads) as workers:
+            looks.append({v.name: v.ask("peak", steps=2) for v in workers})
+            versions = {v.name: v.versions for v in workers}
+    return remembered(w, {n: contestants[n].describe(w) for n in versions}, looks), versions
 
 
 @contextmanager

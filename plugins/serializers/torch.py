@@ -170,22 +170,31 @@ class _Matching(Matching):
         """What is said of modules of which their order does not tell which is which."""
         matched = [(u, p) for u, p in zip(self._units, prefixes, strict=False) if p is not None]
         for unit, prefix in matched:
-            path = unit.path.replace("/", ".")
-            numbered = any([c.isdigit() for c in path])  # of layers that may be counted otherwise
-            owns = [_dotted(each, path) for each in ("", ".".join(self._shared()))]
-            if not path or numbered or prefix in owns:
-                continue
+            yield from self._displaced(unit, prefix)
+        pairs = () if self._ordered else combinations(matched, 2)
+        either = next((pair for pair in pairs if self._are_alike(*pair)), None)
+        if either is not None:
+            (one, first), (other, second) = either
+            yield (
+                f"{one.path}, {other.path}: {first} and {second} fit either, and the file has "
+                "no order"
+            )
+
+    def _displaced(self, unit: Unit, prefix: str) -> Iterator[str]:
+        """What is said where another module stands in the place of one that has a link's path."""
+        path = unit.path.replace("/", ".")
+        numbered = any([c.isdigit() for c in path])  # of layers that may be counted otherwise
+        owns = [_dotted(each, path) for each in ("", ".".join(self._shared()))]
+        if path and not numbered and prefix not in owns:
             for own in [each for each in owns if self._fit(unit, each)][:1]:
                 yield f"{unit.path}: {own} is there, too, but {prefix} stands in its place"
-        for (one, first), (other, second) in combinations(matched, 2):
-            if self._ordered or _letters(first) == _letters(second):
-                continue
-            if self._fit(one, second) and self._fit(other, first):
-                yield (
-                    f"{one.path}, {other.path}: {first} and {second} fit either, and the file has "
-                    "no order"
-                )
-                return
+
+    def _are_alike(self, one: tuple[Unit, str], other: tuple[Unit, str]) -> bool:
+        """Whether two modules could stand in the place of each other, and no numbers order them."""
+        (unit, prefix), (second, there) = one, other
+        if _letters(prefix) == _letters(there):
+            return False
+        return bool(self._fit(unit, there) and self._fit(second, prefix))
 
     def _untied(self, found: dict[str, Array]) -> Iterator[str]:
         """Give a parameter that has several names one array; what is said where these differ."""
