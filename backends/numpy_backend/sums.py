@@ -21,7 +21,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import channels
 from backends.numpy_backend.kernels.compiled import running as running_loops
-from backends.numpy_backend.kernels.compiler import ROWS
+from backends.numpy_backend.kernels.compiler import FLOATS, ROWS
 
 
 def _native(dtype: Any) -> Any:
@@ -44,13 +44,17 @@ def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
 def _accumulating(name: str) -> Callable[..., Any]:
     """NumPy's function of running sums or products; large floats in compiled loops."""
     function, product = getattr(np, name), name.endswith("prod")
+    accumulate = (np.multiply if product else np.add).accumulate
 
     def accumulated(a: Any, *others: Any, dtype: Any = None, **options: Any) -> Any:
         known = isinstance(a, np.ndarray) and not others and options.keys() == {"axis"}
-        if known and (dtype is None or dtype == a.dtype) and compiler.available():
-            found = running_loops.along(a, options["axis"], product)
+        if known and (dtype is None or dtype == a.dtype):
+            axis = options["axis"]
+            found = running_loops.along(a, axis, product) if compiler.available() else None
             if found is not None:
                 return found
+            if type(a) is np.ndarray and a.dtype in FLOATS and type(axis) is int and a.ndim:
+                return accumulate(a, axis)  # of which NumPy's own function is made
         return function(a, *others, dtype=_native(dtype), **options)
 
     return accumulated

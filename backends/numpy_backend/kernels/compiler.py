@@ -327,7 +327,7 @@ def contiguous(*arrays: Array) -> list[Array]:
     """Arrays as one axis each, copied where loops could not read them as they lie in memory."""
     # Loops take no subclasses, such as that of arrays in files.
     flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel() for a in arrays]
-    return [native(a) if a.flags.aligned else native(a).copy() for a in flat]
+    return [a if a.dtype.isnative and a.flags.aligned else native(a).copy() for a in flat]
 
 
 def empty(count: int, *like: Any) -> list[Array]:
