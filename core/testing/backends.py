@@ -12,7 +12,7 @@ from core.arrays import random_streams
 from core.arrays.array_backend import Backend
 from core.arrays.backend import available as available_backends
 from core.arrays.backend import get as get_backend
-from core.arrays.backend import get_device, random_state, set_random_state
+from core.arrays.backend import get_device, random_state, set_random_state, using
 from core.arrays.backend import names as backend_names
 from core.arrays.backend import of as backend_of
 from core.link.parameter import Parameter
@@ -41,6 +41,16 @@ def tried(names: Iterable[str] | None) -> list[str]:
     if names is not None:
         return list(names)
     return [name for name, reason in available_backends().items() if reason is None]
+
+
+def explained(check: Callable[[Any], None], trial: Any) -> None:
+    """Make a check on the backend of a trial, in its dtype; errors say of what, and where."""
+    try:
+        with using_config("dtype", trial.dtype), using(trial.backend.name):
+            check(trial)
+    except Exception as error:
+        error.add_note(f"check {check.__name__!r} of {trial}")
+        raise
 
 
 def check_backend(backend: Backend | str) -> None:

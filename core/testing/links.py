@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from core.arrays.backend import get as get_backend
-from core.arrays.backend import random_state, set_random_state, to_backend, to_host, using
+from core.arrays.backend import random_state, set_random_state, to_backend, to_host
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.recurrent_state import serialize_carried
 from core.registry.configuration import no_backprop_mode, using_config
 from core.testing import gradient_check
-from core.testing.backends import tried
+from core.testing.backends import explained, tried
 from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
 
@@ -71,19 +71,7 @@ def check_link(
             else:
                 checks.append(files)
             for check in checks:
-                _explained(check, trial)
-
-
-def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
-    try:
-        with using_config("dtype", trial.dtype), using(trial.backend):
-            check(trial)
-    except Exception as error:
-        error.add_note(
-            f"check {check.__name__!r} of a {type(trial.make()).__name__} "
-            f"on {trial.backend} in {trial.dtype}"
-        )
-        raise
+                explained(check, trial)
 
 
 class _Trial:
@@ -100,14 +88,17 @@ class _Trial:
     ) -> None:
         self.make = make
         self.reference = reference
-        self.backend = backend
+        self.backend = get_backend(backend)
         self.dtype = dtype
         self.allowed = tolerance(kind, dtype)
         self._inputs = inputs
 
+    def __str__(self) -> str:
+        return f"a {type(self.make()).__name__} on {self.backend.name} in {self.dtype}"
+
     def inputs(self) -> Arrays:
         """The inputs as arrays of the backend, floating ones in the dtype."""
-        home = get_backend(self.backend)
+        home = self.backend
         cast = [np.asarray(x) for x in self._inputs]
         cast = [x.astype(self.dtype) if x.dtype.kind == "f" else x for x in cast]
         return tuple(home.asarray(x.copy()) for x in cast)
@@ -188,7 +179,7 @@ def forward(trial: _Trial) -> None:
 def _as_function(trial: _Trial) -> tuple[Any, Arrays, list[Any]]:
     """The link as a function of its floating inputs, those, and its parameters."""
     link, inputs = trial.sized(), trial.inputs()
-    home = get_backend(trial.backend)
+    home = trial.backend
     floating = [i for i, x in enumerate(inputs) if home.kind(x.dtype) == "f"]
 
     def function(*xs: Any) -> tuple[Any, ...]:
@@ -203,7 +194,7 @@ def _as_function(trial: _Trial) -> tuple[Any, Arrays, list[Any]]:
 
 def _draws(trial: _Trial, arrays: Iterable[Any], seed: int) -> Arrays:
     generator = np.random.default_rng(seed)
-    home = get_backend(trial.backend)
+    home = trial.backend
     return tuple(home.asarray(generator.normal(size=tuple(a.shape))) for a in arrays)
 
 
@@ -339,7 +330,7 @@ def moves(trial: _Trial) -> None:
         arrays = [to_backend(x, name) for x in trial.inputs()]
         with using_config("train", False):
             outputs(copy.deepcopy(clone), tuple(arrays))
-    clone.to_device(trial.backend)
+    clone.to_device(trial.backend.name)
     _assert_saved_equal(saved(clone), saved(link), "after moving there and back")
     trial.assert_same(link, clone, "after moving there and back")
 

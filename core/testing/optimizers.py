@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from core.arrays.backend import get as get_backend
-from core.arrays.backend import to_host, using
+from core.arrays.backend import to_host
 from core.errors import BackendError
 from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import GradientMethod
-from core.registry.configuration import using_config
-from core.testing.backends import tried
+from core.testing.backends import explained, tried
 from core.testing.memory import load, saved
 from core.testing.tolerances import assert_near, tolerance
 
@@ -64,33 +63,18 @@ def check_optimizer(
     for name in tried(backends):
         for dtype in ("float64", "float32"):
             for check in [each for each in CHECKS if not (together and each in OF_ONE)]:
-                _explained(check, _Trial(make, reference, name, dtype))
+                explained(check, _Trial(make, reference, name, dtype))
         for dtype in ("float16", "bfloat16") if half else ():
             if _has(name, dtype):
-                _explained(masters, _Trial(make, reference, name, dtype))
-
-
-def _backend(name: str) -> Any:
-    return get_backend(name)
+                explained(masters, _Trial(make, reference, name, dtype))
 
 
 def _has(name: str, dtype: str) -> bool:
     try:
-        _backend(name).dtype(dtype)
+        get_backend(name).dtype(dtype)
     except BackendError:
         return False
     return True
-
-
-def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
-    try:
-        with using_config("dtype", trial.dtype), using(trial.backend.name):
-            check(trial)
-    except Exception as error:
-        error.add_note(
-            f"check {check.__name__!r} of {trial.make()!r} on {trial.backend.name} in {trial.dtype}"
-        )
-        raise
 
 
 class _Trial:
@@ -99,8 +83,11 @@ class _Trial:
     def __init__(self, make: Any, reference: Any, backend: str, dtype: str) -> None:
         self.make = make
         self.reference = reference
-        self.backend = _backend(backend)
+        self.backend = get_backend(backend)
         self.dtype = dtype
+
+    def __str__(self) -> str:
+        return f"{self.make()!r} on {self.backend.name} in {self.dtype}"
 
     def start(self) -> tuple[GradientMethod, Link]:
         """A fresh optimizer, set up with a link of one parameter of each shape."""
