@@ -66,7 +66,7 @@ class Walk:
             self.queued.add(f)
             heappush(self.heap, (-f.sequence, f))
 
-    def run(self) -> None:
+    def run(self) -> None:  # noqa: C901 (a call for each step would cost as much as small ones)
         """Walk until nothing is pending."""
         gradients, graph, queued, leaves = self.gradients, self.graph, self.queued, self.leaves
         get, pop, heap, freed = gradients.get, gradients.pop, self.heap, self.freed
