@@ -96,7 +96,8 @@ def _seed(scope: dict[str, Any]) -> None:
 @contextmanager
 def formulas_alone(trial: Trial) -> Iterator[None]:
     """A context in which no kernel stands in for the op, or for those that its module names."""
-    named = vars(sys.modules[trial.op.__module__]).values()
+    module = sys.modules.get(trial.op.__module__)  # none of what is executed as text
+    named = [] if module is None else list(vars(module).values())
     ops = {trial.op, *[op for op in named if isinstance(op, type) and issubclass(op, FunctionNode)]}
     taken = [(t, op, t.pop(op)) for t in _tables(trial) for op in ops if op in t]
     try:
