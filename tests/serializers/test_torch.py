@@ -413,6 +413,10 @@ def test_steps_of_an_lstm(bias):
     compare(there, here, RNG.normal(size=(2, 5, 3)).astype("f"), run=run)
 
 
+def _norm(size):
+    return L.LayerNormalization(size, eps=1e-5)
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_a_transformer(first):
     nn = pytest.importorskip("torch").nn
@@ -420,8 +424,7 @@ def test_a_transformer(first):
         8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=first, layer_norm_eps=1e-5
     )
     there = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    norm = lambda size: L.LayerNormalization(size, eps=1e-5)  # noqa: E731
-    kinds = {"normalization": norm, "norm_first": first}
+    kinds = {"normalization": _norm, "norm_first": first}
     here = core.Sequential(*[L.TransformerBlock(8, 2, 16, **kinds) for _ in range(2)])
     x = RNG.normal(size=(3, 5, 8)).astype("f")
     compare(disturb(there), here, x)  # in order
@@ -431,7 +434,8 @@ def test_a_transformer(first):
 def test_a_decoder():
     torch = pytest.importorskip("torch")
     there = torch.nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)
-    here = L.TransformerBlock(8, 2, 16, activate=F.relu, norm_first=False, memory_size=8)
+    kinds = {"activate": F.relu, "normalization": _norm, "norm_first": False}
+    here = L.TransformerBlock(8, 2, 16, **kinds, memory_size=8)
     memory = RNG.normal(size=(3, 4, 8)).astype("f")
     there.forward = lambda x, own=there.forward: own(x, torch.from_numpy(memory))
     x = RNG.normal(size=(3, 5, 8)).astype("f")
