@@ -58,15 +58,9 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
 
 
 def _plan(cls: Any, specs: list[Spec]) -> Plan:
-    backend = specs[0].backend
+    backend, result = specs[0].backend, _result(cls, specs)
     kernel = _kernel(cls, backend, prod(specs[0].shape))
     compute: Compute = cls.compute if kernel is None else unless_declined(kernel, cls.compute)
-    result = None
-    if cls.keeps_dtype:
-        # Its dtype is that of the first input that is not a condition.
-        lead = next((spec for spec in specs if spec.kind != "b"), specs[0])
-        shape = broadcast_shapes([spec.shape for spec in specs])
-        result = intern(backend, shape, lead.dtype, lead.device)
     wide, narrow, mixed = widening(cls, specs)
     if wide is not None:
         compute = widened(compute, backend, wide, narrow)
@@ -84,9 +78,17 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     compute = placed(compute, backend.around(specs[0].device))
-    if cls._inlined and compute is cls.compute:
-        return None, xp, result
-    return compute, xp, result
+    inlined = cls._inlined and compute is cls.compute
+    return None if inlined else compute, xp, result
+
+
+def _result(cls: Any, specs: list[Spec]) -> Spec | None:
+    """What is known of the result: the dtype of the first input that is not a condition."""
+    if not cls.keeps_dtype:
+        return None
+    lead = next((spec for spec in specs if spec.kind != "b"), specs[0])
+    shape = broadcast_shapes([spec.shape for spec in specs])
+    return intern(lead.backend, shape, lead.dtype, lead.device)
 
 
 def _kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Any:
