@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.arrays import backend
 from core.errors import InvalidType
 
 
@@ -29,15 +30,11 @@ def require(name: str, *conditions: tuple[str, Any, Any]) -> None:
 
 def dtype_name(x: Any) -> str:
     """The name of the dtype of an array or Variable, which is one for both orders of bytes."""
-    from core.arrays import backend
-
     return backend.of(x).dtype_name(x.dtype)
 
 
 def require_integral(name: str, **inputs: Any) -> None:
     """Raise if one of the inputs, arrays or Variables by name, is not of integers."""
-    from core.arrays import backend
-
     for what, value in inputs.items():
         if backend.of(value).kind(value.dtype) not in "iu":
             raise refused(name, f"{what}.dtype is integral", f"{value.dtype}")

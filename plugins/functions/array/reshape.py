@@ -50,7 +50,8 @@ def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
     variable([[0., 1.],
               [2., 3.]], dtype=float32)
     """
-    return Reshape.call(x, (shape,) if is_whole(shape) else shape)
+    wanted = (shape,) if type(shape) is not tuple and is_whole(shape) else shape
+    return Reshape.call(x, wanted)
 
 
 def flatten(x: Array) -> Variable:

@@ -87,8 +87,10 @@ def _check(query: Variable, key: Variable, value: Variable) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise _refused(f"{name}.ndim >= 2", f"{x.ndim} < 2")
-        if (own := dtype_name(x)) != dtype_name(query):  # matmul would compute in the wider one
-            raise _refused(f"{name}.dtype == query.dtype", f"{own} != {dtype_name(query)}")
+        if x.dtype != query.dtype and dtype_name(x) != dtype_name(query):
+            # matmul would compute in the wider one
+            came = f"{dtype_name(x)} != {dtype_name(query)}"
+            raise _refused(f"{name}.dtype == query.dtype", came)
     if query.shape[-1] != key.shape[-1]:
         expect = "query.shape[-1] == key.shape[-1]"
         raise _refused(expect, f"{query.shape[-1]} != {key.shape[-1]}")
