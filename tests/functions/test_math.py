@@ -28,6 +28,15 @@ def test_reductions_are_numpys(name, axis, keepdims):
     same(getattr(F, name)(X, axis=axis, keepdims=keepdims), plain(X, numpys, keepdims=keepdims))
 
 
+@pytest.mark.parametrize("backend", ["numpy", "strict"])
+def test_a_sum_of_truth_values_is_their_count(backend):
+    mask = core.backend.get(backend).asarray(X > 0)
+    for axis in (None, 1):
+        y = F.sum(mask, axis)
+        assert y.backend.dtype_name(y.dtype) == "int64"
+        np.testing.assert_array_equal(y.backend.to_host(y.array), np.sum(X > 0, axis))
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (1, 2), (0, 2), (2, 0), (-1, 1), (1, 2, 0)])
 def test_weighted_means_are_numpys(axis):
     axes = range(3) if axis is None else (axis,) if isinstance(axis, int) else axis

@@ -20,7 +20,7 @@ class Sum(FunctionNode):
         keepdims: Whether the axes stay, with length 1.
 
     Returns:
-        The dtype of `x`.
+        The dtype of `x`; of truth values, which are counted, int64.
 
     Raises:
         InvalidType: `x` has no such axis.
@@ -41,6 +41,8 @@ class Sum(FunctionNode):
     )
 
     def compute(self, xp, x):
+        if x.dtype == xp.bool:
+            x = xp.astype(x, xp.int64)
         return xp.sum(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)
 
     def gradient(self, xp, g):
