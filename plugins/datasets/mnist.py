@@ -136,8 +136,7 @@ def get_mnist(
 
     Source: Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits.
     """
-    form = _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format)
-    return _get(_MNIST, form, download)
+    return _get(_MNIST, _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format), download)
 
 
 @checked
@@ -156,8 +155,7 @@ def get_fashion_mnist(
     Arguments, results, file names and errors are those of `get_mnist`.
     Source: H. Xiao, K. Rasul, R. Vollgraf, arXiv:1708.07747.
     """
-    form = _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format)
-    return _get(_FASHION, form, download)
+    return _get(_FASHION, _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format), download)
 
 
 def get_fashion_mnist_labels() -> list[str]:
@@ -187,8 +185,7 @@ def get_kuzushiji_mnist(
     Source: T. Clanuwat and others, Deep learning for classical Japanese literature,
     arXiv:1812.01718; the dataset by ROIS-CODH, CC BY-SA 4.0.
     """
-    form = _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format)
-    return _get(_KUZUSHIJI, form, download)
+    return _get(_KUZUSHIJI, _Form(withlabel, ndim, scale, dtype, label_dtype, rgb_format), download)
 
 
 def get_kuzushiji_mnist_labels() -> list[tuple[str, str]]:

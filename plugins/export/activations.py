@@ -20,6 +20,7 @@ def plain(op: str) -> Any:
 relu = plain("Relu")
 sigmoid = plain("Sigmoid")
 erf = plain("Erf")
+prelu = plain("PRelu")
 
 
 def clipped_relu(g: Graph, call: Applied, x: str) -> list[str]:
@@ -46,11 +47,6 @@ def hard_sigmoid(g: Graph, call: Applied, x: str) -> list[str]:
 def leaky_relu(g: Graph, call: Applied, x: str) -> list[str]:
     """LeakyRelu."""
     return [g.add("LeakyRelu", x, alpha=float(call.function.slope))]
-
-
-def prelu(g: Graph, call: Applied, x: str, slope: str) -> list[str]:
-    """PRelu."""
-    return [g.add("PRelu", x, slope)]
 
 
 def silu(g: Graph, call: Applied, x: str) -> list[str]:

@@ -86,16 +86,9 @@ class _Port(cst.CSTTransformer):
         self._depth -= 1
         return updated
 
-    def visit_SimpleStatementSuite(self, node: cst.SimpleStatementSuite) -> None:
-        """Count blocks on the line of their heads."""
-        self._depth += 1
-
-    def leave_SimpleStatementSuite(
-        self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite
-    ) -> cst.SimpleStatementSuite:
-        """Count blocks."""
-        self._depth -= 1
-        return updated
+    # blocks on the line of their heads
+    visit_SimpleStatementSuite: Any = visit_IndentedBlock
+    leave_SimpleStatementSuite: Any = leave_IndentedBlock
 
     def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:
         """Note whether a comment would be lost with the line."""

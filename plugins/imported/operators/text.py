@@ -18,11 +18,6 @@ def _each(function: Any) -> Any:
     return np.frompyfunc(function, 1, 1)
 
 
-@plain
-def _joined(node: Any, x: Any, y: Any) -> Any:
-    return [np.asarray(np.add(x, y), "O")]
-
-
 def _equal(run: Any, node: Any, values: Any, x: Any, y: Any) -> Any:
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         return run.constant(np.asarray(x == y, bool))
@@ -111,7 +106,7 @@ def _counts(run: Any, node: Any, values: Any, x: Any) -> Any:
 
 OPERATORS: dict[str, Any] = {
     "Equal": _equal,
-    "StringConcat": _joined,
+    "StringConcat": plain(lambda node, x, y: [np.asarray(np.add(x, y), "O")]),
     "StringNormalizer": _normalized,
     "StringSplit": _split,
     "TfIdfVectorizer": _counts,
