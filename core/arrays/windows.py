@@ -65,7 +65,7 @@ def transposed_size(
 def _check(k: int, stride: int, pad: int, dilate: int) -> None:
     if min(k, stride, dilate) < 1 or pad < 0:
         raise ValueError(
-            "windows: expected size, stride and dilate of at least 1, and a pad of 0 or more; got "
+            "windows: expected a pad of at least 0, and size, stride and dilate of at least 1, got "
             f"the size {k}, stride {stride}, dilate {dilate} and pad {pad}"
         )
 

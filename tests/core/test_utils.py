@@ -45,10 +45,10 @@ def test_deconv_outsize_is_the_smallest_size_that_convolves_back(out, k, s, p, c
     assert utils.get_conv_outsize(size - 1, k, s, p, cover_all, d) == out - 1
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"s": 0}, {"s": -1}, {"d": 0}])
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"s": 0}, {"s": -1}, {"d": 0}, {"p": -1}])
 @pytest.mark.parametrize("function", [utils.get_conv_outsize, utils.get_deconv_outsize])
 def test_sizes_that_make_no_sense_are_refused(function, wrong):
-    what = {"k": "the size", "s": "stride", "d": "dilate"}
+    what = {"k": "the size", "s": "stride", "d": "dilate", "p": "pad"}
     ((name, value),) = wrong.items()
     with pytest.raises(ValueError, match=f"of at least 1, got .*{what[name]} {value}"):
         function(**{"size": 5, "k": 2, "s": 1, "p": 0, **wrong})
