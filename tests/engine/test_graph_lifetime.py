@@ -461,3 +461,38 @@ def test_a_node_with_a_hook_may_be_the_first_of_its_class_that_is_applied(inline
     f.add_hook(core.FunctionHook())
     F.sum(f(x)).backward()
     np.testing.assert_array_equal(x.grad, np.full(4, 3))
+
+
+def test_classes_that_are_made_in_a_function_are_let_go_of():
+    """What they name in it may be large."""
+
+    def operation():
+        class Scale(core.FunctionNode):
+            factor: float = 2.0
+
+            def compute(self, xp, x):
+                return x * self.factor
+
+            def gradient(self, xp, g):
+                return g * self.factor
+
+        F.sum(Scale.call(core.Variable(np.ones(2)))).backward()
+        return ref(Scale)
+
+    def rule():
+        class Step(core.UpdateRule):
+            lr: float = 0.1
+
+            def step(self, xp, param, grad):
+                param -= self.lr * grad
+
+        class Optimizer(core.GradientMethod):
+            rule = Step
+
+        model = core.links.Linear(2, 1)
+        Optimizer().setup(model).update(lambda: F.sum(model(np.ones((1, 2), "f"))))
+        return ref(Step)
+
+    known = operation(), rule()
+    gc.collect()
+    assert [each() for each in known] == [None, None]
