@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -154,6 +155,19 @@ def test_pooling_over_other_numbers_of_axes(ndim: int) -> None:
     for ksize, stride in ((2, None), (3, 2)):
         compare(lambda v, k=ksize, s=stride: F.max_pooling_nd(v, k, s, 1), x)
         compare(lambda v, k=ksize, s=stride: F.average_pooling_nd(v, k, s, 1), x)
+
+
+def test_places_of_windows_are_kept_for_a_few_large_images() -> None:
+    """They are as large as images, of which each may have a size of its own."""
+    known = []
+    for rows in range(400, 420):
+        w = pooling._windows((rows, 500), (3, 2), (2, 1), (0, 0), False)
+        at = np.arange(rows * 500).reshape(rows, 500)
+        np.testing.assert_array_equal(w.starts, at[: rows - 2 : 2, :499].ravel())
+        np.testing.assert_array_equal(w.steps, at[:3, :2].ravel())
+        known.append(weakref.ref(w.starts))
+        del w
+    assert sum([each() is not None for each in known]) <= 4
 
 
 def channel_values(x: Any) -> list[Any]:

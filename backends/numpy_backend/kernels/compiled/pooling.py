@@ -39,6 +39,7 @@ LEAST = 131072  # elements of the images in a part
 CALLS = 128  # of NumPy in the formulas: from 16 elements on loops take a fifth of their time
 LONG = 64  # elements of a window, of more of which NumPy takes sums faster
 MANY = 16384  # elements of the images, for which that is worth its calls
+LARGE = 1 << 16  # elements of an image
 
 
 class _Windows(NamedTuple):
@@ -56,34 +57,37 @@ class _Windows(NamedTuple):
 
 
 def _flat(laid: Laid) -> _Windows:
-    geometry, padded = laid.geometry, laid.padded
-    places = np.arange(np.prod(padded, dtype=np.intp)).reshape(padded)
-    starts = places[
-        tuple(
-            [
-                slice(0, (o - 1) * s + 1, s)
-                for o, s in zip(geometry.out, geometry.stride, strict=True)
-            ]
-        )
-    ]
-    steps = places[tuple([slice(k) for k in geometry.ksize])]
-    return _Windows(
-        laid,
-        geometry.out,
-        np.ascontiguousarray(starts).reshape(-1),
-        np.ascontiguousarray(steps).reshape(-1),
-        geometry.out[-1],
-        geometry.stride[-1],
-    )
+    g = laid.geometry
+    starts = _places(g.out, g.stride, laid.padded)
+    steps = _places(g.ksize, (1,) * len(g.out), laid.padded)
+    return _Windows(laid, g.out, starts, steps, g.out[-1], g.stride[-1])
 
 
-@lru_cache(64)
+def _places(counts: Shape, apart: Shape, size: Shape) -> Array:
+    """Where so many elements along each axis, so far apart, lie in an image."""
+    found: Array = np.zeros((), np.intp)
+    for count, step, length in zip(counts, apart, size, strict=True):
+        found = found[..., None] * length + np.arange(count, dtype=np.intp) * step
+    return found.reshape(-1)
+
+
+def _kept(make: Callable[..., _Windows]) -> Callable[..., _Windows]:
+    """`make`, whose results are kept: a few of those for large images, which are as large."""
+    small, large = lru_cache(64)(make), lru_cache(4)(make)
+
+    def found(size: Shape, *sizes: Any) -> _Windows:
+        return (large if prod(size) > LARGE else small)(size, *sizes)
+
+    return found
+
+
+@_kept
 def _windows(size: Shape, ksize: Sizes, stride: Sizes, padding: Sizes, cover_all: bool) -> _Windows:
     """Those of pooling."""
     return _flat(laid(size, ksize, stride, padding, 1, cover_all))
 
 
-@lru_cache(64)
+@_kept
 def _spread(shape: Shape, size: Shape, stride: Sizes, padding: Sizes) -> _Windows:
     """Those which make `shape`, (*ksize, *out), of images of a size."""
     return _flat(folded((1, 1, *shape), size, stride, padding))
