@@ -15,11 +15,11 @@ _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_
 
 
 def refuse_strays(declared: Declaration) -> None:
-    """Raise where a gradient rule is no input's, or where there is one for all and for one."""
-    if declared.joint and declared.rules:
-        raise DeclarationError(
-            f"{declared.label}: expected `gradient` or one `gradient_INPUT` an input, found both"
-        )
+    """Raise where a gradient rule is no input's, one of several, or where there is another."""
+    if declared.rules and (declared.joint or declared.variadic):
+        found = "repeated inputs, which only `gradient` serves" if declared.variadic else "both"
+        wanted = "expected `gradient` or one `gradient_INPUT` an input"
+        raise DeclarationError(f"{declared.label}: {wanted}, found {found}")
     rules = {n for b in own_classes(declared.cls) for n in vars(b) if n.startswith("gradient_")}
     for attribute in sorted(rules):
         name = attribute.removeprefix("gradient_")

@@ -322,6 +322,19 @@ def test_repeated_inputs_of_any_number_have_one_text(kinds, hooked, applied):
     assert len(texts) == len(Product._variants) == 1
 
 
+def test_repeated_inputs_have_one_rule():
+    with pytest.raises(
+        DeclarationError, match="Sum: expected `gradient` .*, found repeated inputs"
+    ):
+
+        class Sum(core.FunctionNode):
+            def compute(self, xp, *xs):
+                return sum(xs)
+
+            def gradient_xs(self, xp, g):
+                return g
+
+
 def test_operations_of_repeated_inputs_take_one_at_least():
     for call in (Product.call, Product()):
         with pytest.raises(TypeError, match="Product: expected the inputs xs, got 0 inputs"):
