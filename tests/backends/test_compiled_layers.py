@@ -397,3 +397,33 @@ def test_without_checks_what_has_another_size_is_left_to_the_formula() -> None:
         ):
             with pytest.raises((ValueError, IndexError), match=r"broadcast|mismatch|reshape"):
                 refused()
+
+
+@given(
+    st.sampled_from([F.relu, F.leaky_relu, F.silu]),
+    st.permutations(range(3)),
+    st.lists(st.sampled_from([1, 2, -1]), min_size=3, max_size=3),
+    st.lists(st.integers(1, 4), min_size=3, max_size=3),
+    st.booleans(),
+)
+def test_activations_lie_in_memory_as_what_they_are_of(
+    function: Any, order: list[int], steps: list[int], shape: list[int], alike: bool
+) -> None:
+    """Nothing is copied that lies without gaps, and values are right however they lie."""
+    drawn = np.random.default_rng(0)
+    places = tuple([slice(None, None, step) for step in steps])
+    x, g = [drawn.normal(size=shape).astype("f").transpose(order)[places] for _ in range(2)]
+    if not alike:
+        g = np.ascontiguousarray(g)
+    found = []
+    for one, other in ((x, g), (np.ascontiguousarray(x), np.ascontiguousarray(g))):
+        v = core.Variable(one)
+        y = function(v)
+        y.grad = other
+        y.backward()
+        found.append((y.array, v.grad))
+    (y, gx), expected = found
+    np.testing.assert_array_equal(y, expected[0])
+    np.testing.assert_array_equal(gx, expected[1])
+    if steps == [1, 1, 1]:
+        assert y.strides == np.empty_like(x).strides

@@ -51,6 +51,22 @@ def declined(*args: Any) -> Any:
     return NotImplemented
 
 
+def as_it_lies(*arrays: Any) -> Any:
+    """A new array like the first; where all lie alike in memory without gaps, it does so too."""
+    first = arrays[0]
+    if not first.flags.c_contiguous:
+        made = np.empty_like(first, subok=False)
+        if all([a.strides == made.strides for a in arrays]):
+            return made
+    return np.empty(first.shape, first.dtype)
+
+
+def order_of(made: Any, *arrays: Any) -> Any:
+    """The order in which elements are read and written: that in memory, if all lie alike."""
+    alike = not made.flags.c_contiguous and all([a.strides == made.strides for a in arrays])
+    return "K" if alike else "C"
+
+
 def forward(
     loop: Compiled,
     *settings: str,
@@ -70,11 +86,12 @@ def forward(
 
     def computed(f: Any, y: Any, x: Any) -> Any:
         numbers = [x.dtype.type(getattr(f, name)) for name in settings]
-        parallel.divide(loop, x.size, LEAST, *contiguous(x), y.reshape(-1), *numbers)
+        order = order_of(y, x)
+        parallel.divide(loop, x.size, LEAST, *contiguous(x, order=order), y.ravel(order), *numbers)
         return y
 
     def kernel(f: Any, xp: Any, x: Any) -> Any:
-        return computed(f, np.empty(x.shape, x.dtype), x) if fits(x) else otherwise(f, xp, x)
+        return computed(f, as_it_lies(x), x) if fits(x) else otherwise(f, xp, x)
 
     def into(f: Any, y: Any, x: Any) -> Any:
         return computed(f, y, x) if fits(x) and y.flags.carray else NotImplemented
@@ -106,13 +123,15 @@ def backward(
 
     def computed(f: Any, gx: Any, g: Any) -> tuple[Any]:
         numbers = [g.dtype.type(getattr(f, name)) for name in settings]
-        parallel.divide(loop, g.size, LEAST, *contiguous(of(f), g), gx.reshape(-1), *numbers)
+        x, order = of(f), order_of(gx, g, of(f))
+        given = contiguous(x, g, order=order)
+        parallel.divide(loop, g.size, LEAST, *given, gx.ravel(order), *numbers)
         return (gx,)
 
     def kernel(f: Any, g: Any, needs_grad: int) -> Any:
         if not fits(g, of(f)):
             return otherwise(f, g, needs_grad)
-        return computed(f, np.empty(g.shape, g.dtype), g)
+        return computed(f, as_it_lies(g, of(f)), g)
 
     def into(f: Any, gx: Any, g: Any, needs_grad: int) -> Any:
         return computed(f, gx, g) if fits(g, of(f)) and gx.flags.carray else NotImplemented
