@@ -2534,7 +2534,7 @@ def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
         keepdims: Whether the axes stay, with length 1.
 
     Returns:
-        The dtype of `x`.
+        The dtype of `x`; of truth values, which are counted, int64.
 
     Raises:
         InvalidType: `x` has no such axis.
