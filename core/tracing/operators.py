@@ -18,11 +18,11 @@ class Operators:
 
     def _apply(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record a call; gives its result."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no _apply: define it.")
 
     def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
         """Record an operator in place, by name; `plain` is the call of the one that is not."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no _operate_in_place: define it.")
 
 
 def is_operand(x: Any) -> bool:
