@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import BenchmarkError
+from benchmarks import BenchmarkError, few_cases
 from benchmarks.function_cases import CASES, Case
 from benchmarks.table import table
 
@@ -21,6 +21,7 @@ from benchmarks.table import table
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("functions", nargs="*", metavar="function", help="names, or patterns")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="for each figure")
+    parser.add_argument("--few", action="store_true", help="on a few elements, in microseconds")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -31,30 +32,36 @@ def main(options: argparse.Namespace) -> int:
         raise BenchmarkError("PyTorch is missing: pip install torch") from None
     import core
 
+    cases, times = (few_cases.CASES, 20) if options.few else (CASES, 1)
     chosen = {
         name: case
-        for name, case in CASES.items()
+        for name, case in cases.items()
         if not options.functions or any([fnmatch(name, each) for each in options.functions])
     }
     if not chosen:
-        raise BenchmarkError(f"no function is called so; there are {', '.join(CASES)}")
+        raise BenchmarkError(f"no function is called so; there are {', '.join(cases)}")
     torch.set_num_threads(1)
     rows = []
     with core.using_threads(1):
         for name, case in chosen.items():
-            rows.append([name, *measured(name, case, options.seconds)])
+            rows.append([name, *measured(name, case, options.seconds, times)])
     print(table(["", "plugrad", "PyTorch", "ratio", "forward alone"], rows))
-    print("\nMilliseconds of forward and backward, float32, one thread; ratios to PyTorch.")
+    unit = "Microseconds" if options.few else "Milliseconds"
+    print(f"\n{unit} of forward and backward, float32, one thread; ratios to PyTorch.")
     return 0
 
 
-def measured(name: str, case: Case, seconds: float) -> list[str]:
-    """The milliseconds of both, their ratio, and that of the forward alone."""
+def measured(name: str, case: Case, seconds: float, times: int = 1) -> list[str]:
+    """Milliseconds of both, their ratio, and that of the forward alone.
+
+    With `times` so many calls are measured together, and the unit is microseconds.
+    """
     (ours, forward), (theirs, their_forward) = plugrad(case), torchs(case)
     refuse_others(name, ours(), theirs())
-    a, b = least([ours, theirs], seconds)
-    c, d = least([forward, their_forward], seconds / 2)
-    return [f"{1e3 * a:.2f}", f"{1e3 * b:.2f}", f"{a / b:.2f}", f"{c / d:.2f}"]
+    a, b = least([ours, theirs], seconds, times)
+    c, d = least([forward, their_forward], seconds / 2, times)
+    unit = 1e3 if times == 1 else 1e6 / times
+    return [f"{unit * a:.2f}", f"{unit * b:.2f}", f"{a / b:.2f}", f"{c / d:.2f}"]
 
 
 def refuse_others(name: str, ours: list[Any], theirs: list[Any]) -> None:
@@ -113,14 +120,18 @@ def torchs(case: Case) -> tuple[Callable[[], list[Any]], Callable[[], Any]]:
     return both, forward
 
 
-def least(runs: list[Callable[[], Any]], seconds: float) -> list[float]:
-    """The least processor time of each, of rounds that take so long in all, but three at least."""
+def least(runs: list[Callable[[], Any]], seconds: float, calls: int = 1) -> list[float]:
+    """The least processor time of so many calls of each, of rounds that take so long in all.
+
+    There are three rounds at least.
+    """
     times: list[list[float]] = [[] for _ in runs]
     spent = 0.0
     while spent < seconds or len(times[0]) < 3:
         for run, taken in zip(runs, times, strict=True):
             began = process_time()
-            run()
+            for _ in range(calls):
+                run()
             taken.append(process_time() - began)
             spent += taken[-1]
     return [min(taken) for taken in times]

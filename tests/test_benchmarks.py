@@ -25,6 +25,7 @@ from benchmarks import (
     typecheck,
 )
 from benchmarks.__main__ import main
+from benchmarks.few_cases import CASES as FEW
 from benchmarks.function_cases import CASES
 from benchmarks.process import WORKERS, environment
 from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
@@ -446,12 +447,15 @@ def test_a_step_shows_of_its_exchange_what_no_arithmetic_hides():
 # ---------------------------------------------------------------------------- functions
 
 
-@pytest.mark.parametrize("name", CASES)
+EACH = CASES | {f"{name} of few": case for name, case in FEW.items()}
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_functions_that_are_compared_compute_the_same(name):
     pytest.importorskip("torch")
     (ours, forward), (theirs, their_forward) = (
-        functions.plugrad(CASES[name]),
-        functions.torchs(CASES[name]),
+        functions.plugrad(EACH[name]),
+        functions.torchs(EACH[name]),
     )
     functions.refuse_others(name, ours(), theirs())
     forward()
@@ -470,5 +474,7 @@ def test_functions_are_chosen_by_pattern_and_have_a_line_each(capsys):
     assert main(["functions", "rel*", "exp", "--seconds", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["relu", "relu6", "exp"]
+    assert main(["functions", "relu", "--few", "--seconds", "0"]) == 0
+    assert "Microseconds" in capsys.readouterr().out
     assert main(["functions", "nothing"]) == 2
     assert "there are sigmoid, " in capsys.readouterr().err

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, TypeAlias
-from weakref import finalize
+from weakref import WeakKeyDictionary
 
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
@@ -32,8 +32,8 @@ class KernelTable(MutableMapping[Any, Kernel]):
         self._changed = changed
         self._read: dict[str, Kernel] | None = None
         self._forgotten = 0
-        # By the id of a class, once looked for: one that is made in a function may be let go.
-        self._found: dict[int, Kernel | None] = {}
+        # Once looked for; weak, since a class that is made in a function is to be let go.
+        self._found: WeakKeyDictionary[type, Kernel | None] = WeakKeyDictionary()
 
     @property
     def _kernels(self) -> dict[str, Kernel]:
@@ -79,14 +79,13 @@ class KernelTable(MutableMapping[Any, Kernel]):
     def get(self, whose: Any, default: Any = None) -> Any:
         """The kernel of a class, or `default`."""
         try:
-            found = self._found[id(whose)]
-        except KeyError:
+            found = self._found[whose]
+        except (KeyError, TypeError):
             key, kernels = kernel_key(whose), self._kernels
             with publishing:
                 found = kernels.get(key)
                 if self._read is kernels and isinstance(whose, type):
-                    self._found[id(whose)] = found
-                    finalize(whose, self._found.pop, id(whose), None).atexit = False
+                    self._found[whose] = found
         return default if found is None else found
 
     def __iter__(self) -> Iterator[str]:
