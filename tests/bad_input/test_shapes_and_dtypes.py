@@ -121,7 +121,7 @@ def test_operation_expected_and_actual(name):
         ),
         (
             lambda: F.max_pooling_2d(a(1, 1, 2, 2), 0),
-            "at least 1, and a pad of 0 or more; got the size 0",
+            "at least 1, got the size 0",
         ),
         (lambda: F.max_pooling_2d(a(1, 1, 2, 2), 2, stride=0), "stride"),
         (lambda: F.convolution_2d(a(1, 1, 4, 4), a(1, 1, 3, 3), stride=0), "stride 0"),

@@ -77,7 +77,6 @@ _BACKWARD_ONLY = (
     "math.trigonometric:Arccos",
     "math.trigonometric:Arcsin",
     "math.trigonometric:Arctan2",
-    "normalization.fixed_batch_normalization:FixedBatchNormalization",
 )
 
 _LONG = (  # among these; each has one loop for all shapes

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import formulas
 from backends.numpy_backend.kernels.compiled import columns, few_statistics
 from backends.numpy_backend.kernels.compiled.sums_of_rows import products_of, squares_of, sum_of
 from backends.numpy_backend.kernels.compiler import (
@@ -220,7 +221,7 @@ def fixed_batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     shape, wanted = _shape(f, x, gamma, mean, var), needs_grad & 1 != 0
     if shape is None or not are_few(x, shape[0] * shape[2]):
-        return NotImplemented
+        return formulas.gradient(f, g, needs_grad) if x.size >= formulas.LEAST else NotImplemented
     square, gx = var + f.eps, None
     scale = gamma / np.sqrt(square)
     if shape[2] == 1:
