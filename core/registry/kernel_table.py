@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
@@ -32,8 +31,8 @@ class KernelTable(MutableMapping[Any, Kernel]):
         self._changed = changed
         self._read: dict[str, Kernel] | None = None
         self._forgotten = 0
-        # Once looked for; weak, since a class that is made in a function is to be let go.
-        self._found: WeakKeyDictionary[type, Kernel | None] = WeakKeyDictionary()
+        # By class, once looked for; but not one made in a function, which is to be let go.
+        self._found: dict[Any, Kernel | None] = {}
 
     @property
     def _kernels(self) -> dict[str, Kernel]:
@@ -84,7 +83,7 @@ class KernelTable(MutableMapping[Any, Kernel]):
             key, kernels = kernel_key(whose), self._kernels
             with publishing:
                 found = kernels.get(key)
-                if self._read is kernels and isinstance(whose, type):
+                if self._read is kernels and "<locals>" not in getattr(whose, "__qualname__", ""):
                     self._found[whose] = found
         return default if found is None else found
 

@@ -323,10 +323,10 @@ def in_loops(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
-def contiguous(*arrays: Array, order: Any = "C") -> list[Array]:
+def contiguous(*arrays: Array) -> list[Array]:
     """Arrays as one axis each, copied where loops could not read them as they lie in memory."""
     # Loops take no subclasses, such as that of arrays in files.
-    flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel(order) for a in arrays]
+    flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel() for a in arrays]
     return [a if a.dtype.isnative and a.flags.aligned else native(a).copy() for a in flat]
 
 

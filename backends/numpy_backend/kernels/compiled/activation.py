@@ -61,10 +61,12 @@ def as_it_lies(*arrays: Any) -> Any:
     return np.empty(first.shape, first.dtype)
 
 
-def order_of(made: Any, *arrays: Any) -> Any:
-    """The order in which elements are read and written: that in memory, if all lie alike."""
-    alike = not made.flags.c_contiguous and all([a.strides == made.strides for a in arrays])
-    return "K" if alike else "C"
+def flat(*arrays: Any) -> list[Any]:
+    """Arrays, of which the last is made so, as one axis each: in the order of its memory."""
+    *given, made = arrays
+    if made.flags.c_contiguous:
+        return [*contiguous(*given), made.reshape(-1)]
+    return contiguous(*[a.ravel("K") for a in arrays])  # they lie alike, without gaps
 
 
 def forward(
@@ -86,8 +88,7 @@ def forward(
 
     def computed(f: Any, y: Any, x: Any) -> Any:
         numbers = [x.dtype.type(getattr(f, name)) for name in settings]
-        order = order_of(y, x)
-        parallel.divide(loop, x.size, LEAST, *contiguous(x, order=order), y.ravel(order), *numbers)
+        parallel.divide(loop, x.size, LEAST, *flat(x, y), *numbers)
         return y
 
     def kernel(f: Any, xp: Any, x: Any) -> Any:
@@ -123,9 +124,7 @@ def backward(
 
     def computed(f: Any, gx: Any, g: Any) -> tuple[Any]:
         numbers = [g.dtype.type(getattr(f, name)) for name in settings]
-        x, order = of(f), order_of(gx, g, of(f))
-        given = contiguous(x, g, order=order)
-        parallel.divide(loop, g.size, LEAST, *given, gx.ravel(order), *numbers)
+        parallel.divide(loop, g.size, LEAST, *flat(of(f), g, gx), *numbers)
         return (gx,)
 
     def kernel(f: Any, g: Any, needs_grad: int) -> Any:
