@@ -1,8 +1,7 @@
 """Where arrays of a traced function live besides its arguments: parameters, and state.
 
-While a function is traced, parameters, their gradients, the state of their update rules, and the
-persistent arrays of links hold traced arrays; afterwards what they held before. A program reads
-them whenever it runs, and writes those that the function changes.
+While a function is traced, parameters, gradients, states of update rules, and persistents of links
+hold traced arrays; afterwards what they held before. A run reads them, and writes those changed.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def _native_type(kind: Any, real: Any) -> Any:
 # -- what kernels ask before they call a loop ------------------------------------------------------
 
 SMALL = 2048  # below so many elements a call of NumPy's own is as fast
-MANY = 128  # calls: of so many formulas seem to be that take longer from a handful of elements on
+MANY = 128  # `calls` for formulas that take longer than a loop from SMALL // MANY elements on
 ROWS = 4096  # so many at most are added one after the other in their own dtype
 FLOATS = (np.dtype("float32"), np.dtype("float64"))
 

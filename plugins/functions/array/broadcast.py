@@ -124,7 +124,8 @@ def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
         *args: Arrays or Variables of any dtypes, with shapes that broadcast.
 
     Returns:
-        A tuple of Variables; a single Variable for a single argument.
+        A tuple of Variables; a single Variable for a single argument. Those of one shape already
+        are given back as they are.
 
     Raises:
         InvalidType: The shapes do not broadcast.

@@ -28,7 +28,10 @@ class Where(Elementwise):
 
 
 class WhereNumber(Elementwise):
-    """x where the condition holds, else a number; with `otherwise` x where it does not."""
+    """x where the condition holds, else a number; with `otherwise` x where it does not.
+
+    The number keeps the dtype of x, and no array is broadcast for it.
+    """
 
     number: float
     otherwise: bool = False

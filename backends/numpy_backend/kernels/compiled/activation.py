@@ -79,8 +79,9 @@ def forward(
 ) -> Kernel:
     """A kernel that calls `loop(x, y, *settings, start, stop)`, in float32 alone if `single`.
 
-    With `over` the loop is as fast where y is x, so that programs may put the result there. Of how
-    many `calls` a formula seems to be was measured: a loop of few elements takes 2.5 us.
+    With `over` the loop is as fast where y is x, so that programs may put the result there.
+    Arrays of SMALL // `calls` elements and more are taken, from where the formula takes longer than
+    the loop, by measurement: that of a few elements takes 2.5 us.
     """
 
     def fits(x: Any) -> bool:
