@@ -4,8 +4,8 @@ glibc maps arrays of 128 kB to 32 MB and more one by one, and gives free memory 
 heap back at once. A training step allocates and frees the same arrays over and over, so each of
 their pages is asked for, cleared and given back in each step: up to two fifths of its time. Here
 glibc is told to keep up to so much (`PLUGRAD_KEPT_MEMORY`, in MiB; 0 leaves it alone) for the whole
-process; `release` gives it back. What is measured stands in docs/performance.md: nothing is left
-that an allocator of our own could win. Other C libraries are left as they are.
+process; `release` gives it back. What is measured stands in docs/measurements/memory.md: nothing is
+left that an allocator of our own could win. Other C libraries are left as they are.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A store across the edge of two lines of the cache takes twice as long, and strea
 of their pages get into each other's way. NumPy takes memory as it comes, 16 bytes behind a line. So
 an array here begins at the same place of a line as the one it goes with, which a loop can bring to
 the edge by a few elements, and elsewhere in its page: a loop of Adam takes up to a quarter less
-time (docs/performance.md).
+time (docs/measurements/memory.md).
 """
 
 from __future__ import annotations

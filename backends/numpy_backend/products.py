@@ -4,7 +4,7 @@ Where loops are compiled, products of floats are computed by loops of ours, whos
 over without the interpreter: those of few rows by one, others by another. Else each part is a
 product on one thread of BLAS. Rows of the result, its columns, or the matrices of a stack are
 divided, by the sizes, the layout and the number of threads alone: so products repeat to the bit.
-What the limits were measured at stands in docs/performance.md.
+What the limits were measured at stands in docs/measurements/products.md.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ FOLDERS = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)\)")
 LISTS = re.compile(r"reference/(\w+)\.md")
 LINKS = re.compile(r"\]\((?!https?:|#)(docs/)?([^)\s]+)")
 ROOTS = re.compile(r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md")
-CONTENTS = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+CONTENTS = "\n```{{toctree}}\n:hidden:\n\n{}\n```\n"
 
 
 def outside(app: Any, env: Any, node: addnodes.pending_xref, shown: Any) -> nodes.Node | None:
@@ -48,7 +48,10 @@ def led(app: Any, name: str, content: list[str]) -> None:
     text = text.replace("reference/README.md", "reference/index.md")
     text = LISTS.sub(r"reference/api/\1.rst", text)
     text = ROOTS.sub(lambda match: f"]({match[1].lower()}.md", text)
-    content[0] = text + CONTENTS * name.endswith("/README")
+    if name.endswith("/README"):
+        beside = sorted(path.stem for path in page.parent.glob("*.md"))
+        text += CONTENTS.format("\n".join(each for each in beside if each != "README"))
+    content[0] = text
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -156,6 +156,7 @@ LOOKED_AT = [
     "tour",
     "examples",
     "performance",
+    "measurements/products",
     "architecture",
     "reference/api/initializers",
 ]
