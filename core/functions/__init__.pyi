@@ -847,8 +847,9 @@ def resize_images(
 ) -> Variable:
     """Resize images by bilinear interpolation, or by repeating and omitting pixels.
 
-    Interpolated, the result is R x C^T, with the weights of rows R and of columns C; the gradient
-    is R^T g C. Otherwise pixels are taken by number, so that infinite ones stay where they are.
+    Interpolated, a new pixel is made of its two neighbours along each axis, by how near they are;
+    the gradient goes to these. Of other pixels none counts, so that an infinite one stays where it
+    is. Otherwise pixels are taken by number.
 
     Args:
         x: Images (n, c, h, w), floating.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from references.images import bilinear
+from references.images import bilinear, resize_images
 from refusals import refused_in_three_parts
 
 import core
@@ -42,6 +42,23 @@ def test_infinite_pixels_are_repeated_as_they_are():
     g = np.array([[[[1.0, 0, 0, 0], [2, 0, np.inf, 0], [0, 4, 0, 0]]]])
     (gx,) = core.grad([y], [x], [core.Variable(g)])
     np.testing.assert_array_equal(gx.array[0, 0], [[3, np.inf], [4, 0]])
+
+
+@pytest.mark.parametrize("images", [1, 500], ids=["formula", "loop"])
+@pytest.mark.parametrize("align_corners", [True, False])
+def test_nan_counts_for_its_neighbours_alone(images, align_corners):
+    x = RANDOM.normal(size=(images, 2, 6, 5))
+    x[:, 0, 2, 3] = x[:, 1, 4, 1] = np.nan
+    v = core.Variable(x)
+    y = F.resize_images(v, (9, 4), align_corners=align_corners)
+    expected = resize_images(x[:1], (9, 4), "bilinear", align_corners)
+    known = np.isfinite(expected)  # the reference leaves out pixels that do not count
+    assert 0.6 < known.mean() < 1
+    np.testing.assert_allclose(y.array[:1][known], expected[known], atol=1e-12)
+    g = RANDOM.normal(size=y.shape)
+    g[:, :, 0, 0] = np.nan
+    (gx,) = core.grad([y], [v], [core.Variable(g)])
+    assert np.isfinite(gx.array).mean() > 0.8
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 4), (5, 2)])

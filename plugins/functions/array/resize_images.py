@@ -13,8 +13,9 @@ from plugins.functions.derived import function_of
 class ResizeImages(FunctionNode):
     """Resize images by bilinear interpolation, or by repeating and omitting pixels.
 
-    Interpolated, the result is R x C^T, with the weights of rows R and of columns C; the gradient
-    is R^T g C. Otherwise pixels are taken by number, so that infinite ones stay where they are.
+    Interpolated, a new pixel is made of its two neighbours along each axis, by how near they are;
+    the gradient goes to these. Of other pixels none counts, so that an infinite one stays where it
+    is. Otherwise pixels are taken by number.
 
     Args:
         x: Images (n, c, h, w), floating.
@@ -41,7 +42,7 @@ class ResizeImages(FunctionNode):
     output_shape: tuple[int, int]
     mode: str = "bilinear"
     align_corners: bool = True
-    saved = ("R", "C")
+    saved = ("rows", "columns", "down", "across")
     wide = True
     domain = Domain(
         "(n,c,h,w)->(n,c,p,q)",
@@ -76,32 +77,52 @@ class ResizeImages(FunctionNode):
         return self.output_shape[1]
 
     def compute(self, xp, x):
-        rows, columns = self.output_shape
+        self.rows, self.down = self.neighbours(xp, x, 2)
+        self.columns, self.across = self.neighbours(xp, x, 3)
+        y = _mixed(xp, x, self.rows, self.down[..., None], 2)
+        return _mixed(xp, y, self.columns, self.across, 3)
+
+    def gradient(self, xp, g, rows, columns, down, across):
+        shape = self.input_shape(0)
+        g = _parted(xp, g, columns, across, (*shape[:2], g.shape[2], shape[3]), 3)
+        return _parted(xp, g, rows, down[..., None], shape, 2)
+
+    def neighbours(self, xp: Any, x: AnyArray, axis: int) -> tuple[AnyArray, AnyArray]:
+        """(k, count): the numbers of the pixels that make each new one, and how much they count.
+
+        k is 2 where pixels are interpolated, and 1 where they are taken as they are.
+        """
+        n, count = x.shape[axis], self.output_shape[axis - 2]
         if self.mode == "nearest":
-            self.R, self.C = self.numbers(xp, x, 2, rows), self.numbers(xp, x, 3, columns)
-            return xp.take(xp.take(x, self.R, axis=2), self.C, axis=3)
-        self.R, self.C = self.weights(xp, x, 2, rows), self.weights(xp, x, 3, columns)
-        return self.R @ (x @ self.C.T)
+            numbers, shares = [[i * n // count for i in range(count)]], [[1.0] * count]
+        else:
+            places = _between(n, count, self.align_corners)
+            low = [int(place) for place in places]
+            beyond = [place - i for place, i in zip(places, low, strict=True)]
+            numbers = [low, [min(i + 1, n - 1) for i in low]]
+            shares = [[1.0 - share for share in beyond], beyond]
+        return (
+            xp.asarray(numbers, dtype=xp.int64, device=x.device),
+            xp.asarray(shares, dtype=x.dtype, device=x.device),
+        )
 
-    def gradient(self, xp, g, R, C):
-        if self.mode == "nearest":
-            shape = self.input_shape(0)
-            g = AddTaken(2, (*shape[:3], g.shape[3])).evaluate(g, R)
-            return AddTaken(3, shape).evaluate(g, C)
-        return R.T @ (g @ C)
 
-    def weights(self, xp: Any, x: AnyArray, axis: int, count: int) -> AnyArray:
-        """(count, n): how much each of n pixels gives to each of `count` places."""
-        n = x.shape[axis]
-        places = _between(n, count, self.align_corners)
-        pixels = xp.arange(n, dtype=x.dtype, device=x.device)
-        apart = xp.abs(xp.asarray(places, dtype=x.dtype, device=x.device)[:, None] - pixels)
-        return xp.maximum(1.0 - apart, xp.zeros_like(apart))
+def _mixed(xp: Any, x: Any, numbers: Any, shares: Any, axis: int) -> Any:
+    """What new pixels along an axis are made of, added up."""
+    if numbers.shape[0] == 1:
+        return xp.take(x, numbers[0, ...], axis=axis)
+    low, high = (xp.take(x, numbers[k, ...], axis=axis) * shares[k, ...] for k in range(2))
+    return low + high
 
-    def numbers(self, xp: Any, x: AnyArray, axis: int, count: int) -> AnyArray:
-        """(count,): the pixel under the corner of each place."""
-        numbers = [i * x.shape[axis] // count for i in range(count)]
-        return xp.asarray(numbers, dtype=xp.int64, device=x.device)
+
+def _parted(xp: Any, g: Any, numbers: Any, shares: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The adjoint of `_mixed`."""
+    if numbers.shape[0] > 1:
+        g = xp.concat([g * shares[k, ...] for k in range(2)], axis=axis)
+        numbers = xp.reshape(numbers, (-1,))
+    else:
+        numbers = numbers[0, ...]
+    return AddTaken(axis, shape).evaluate(g, numbers)
 
 
 def _between(n: int, count: int, align_corners: bool) -> list[float]:
