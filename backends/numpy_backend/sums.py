@@ -21,7 +21,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import channels
 from backends.numpy_backend.kernels.compiled import running as running_loops
-from backends.numpy_backend.kernels.compiler import FLOATS, ROWS
+from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, SMALL
+
+SINGLE = np.dtype("float32")
 
 
 def _native(dtype: Any) -> Any:
@@ -42,7 +44,10 @@ def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _accumulating(name: str) -> Callable[..., Any]:
-    """NumPy's function of running sums or products; large floats in compiled loops."""
+    """NumPy's function of running sums or products; large floats in compiled loops.
+
+    Of large float32 they are taken in float64 and rounded.
+    """
     function, product = getattr(np, name), name.endswith("prod")
     accumulate = (np.multiply if product else np.add).accumulate
 
@@ -53,6 +58,8 @@ def _accumulating(name: str) -> Callable[..., Any]:
             found = running_loops.along(a, axis, product) if compiler.available() else None
             if found is not None:
                 return found
+            if a.dtype == SINGLE and a.size >= SMALL:
+                return function(a, axis=axis, dtype=np.float64).astype(SINGLE)  # as the loops do
             if type(a) is np.ndarray and a.dtype in FLOATS and type(axis) is int and a.ndim:
                 return accumulate(a, axis)  # of which NumPy's own function is made
         return function(a, *others, dtype=_native(dtype), **options)

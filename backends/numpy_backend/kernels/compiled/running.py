@@ -1,8 +1,11 @@
-"""Running sums and products, in NumPy's order and with its bits.
+"""Running sums and products, in NumPy's order, of float32 taken in float64 and rounded.
 
 NumPy goes along one row at a time, where each addition waits for the one before; along other axes
 it also goes row by row, far apart in memory. Here four rows go on side by side, and along other
 axes whole rows are added to each other: a tenth to a hundredth of the time.
+
+Each sum has the rounding of all before it. In float32 that of ones ends at 16,777,216, and those of
+four million numbers were 0.3 % off.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled.elementary import FLOAT
 from backends.numpy_backend.kernels.compiler import (
     FLOATS,
     Array,
@@ -25,6 +29,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 
 PART = 1 << 17  # elements of a part
+WIDE = np.float64
 
 
 @compiled
@@ -34,31 +39,32 @@ def _along_rows(x: Read2, y: Write2, product: int, backwards: int, start: int, s
         # Where fewer than four are left, the last one is made several times.
         r1, r2, r3 = min(r + 1, last), min(r + 2, last), min(r + 3, last)
         j = n - 1 if backwards else 0
-        a, b, c, d = x[r, j], x[r1, j], x[r2, j], x[r3, j]
-        y[r, j], y[r1, j], y[r2, j], y[r3, j] = a, b, c, d
+        a, b, c, d = WIDE(x[r, j]), WIDE(x[r1, j]), WIDE(x[r2, j]), WIDE(x[r3, j])
+        y[r, j], y[r1, j], y[r2, j], y[r3, j] = x[r, j], x[r1, j], x[r2, j], x[r3, j]
         for _ in range(1, n):
             j += -1 if backwards else 1
             if product:
                 a, b, c, d = a * x[r, j], b * x[r1, j], c * x[r2, j], d * x[r3, j]
             else:
                 a, b, c, d = a + x[r, j], b + x[r1, j], c + x[r2, j], d + x[r3, j]
-            y[r, j], y[r1, j], y[r2, j], y[r3, j] = a, b, c, d
+            y[r, j], y[r1, j], y[r2, j], y[r3, j] = FLOAT(a), FLOAT(b), FLOAT(c), FLOAT(d)
 
 
 @compiled
 def _over_rows(x: Read3, y: Write3, product: int, backwards: int, start: int, stop: int) -> None:
     n = x.shape[1]
+    so_far = np.empty(x.shape[2], WIDE)
     for outer in range(start, stop):
         i = n - 1 if backwards else 0
         given, found = x[outer, i], y[outer, i]
         for j in range(found.size):
-            found[j] = given[j]
+            so_far[j] = found[j] = given[j]
         for _ in range(1, n):
-            before = found
             i += -1 if backwards else 1
             given, found = x[outer, i], y[outer, i]
             for j in range(found.size):
-                found[j] = before[j] * given[j] if product else before[j] + given[j]
+                so_far[j] = so_far[j] * given[j] if product else so_far[j] + given[j]
+                found[j] = FLOAT(so_far[j])
 
 
 def along(a: Array, axis: int | None, product: bool) -> Array | None:
