@@ -233,6 +233,18 @@ def test_adaptive_pooling_divides_maps_evenly(data):
         )
 
 
+@pytest.mark.parametrize("images", [1, 300], ids=["formula", "loop"])
+def test_what_is_not_finite_is_in_the_means_and_maxima_of_its_windows_alone(images):
+    x = np.random.RandomState(0).normal(size=(images, 1, 8, 7))
+    x[:, 0, 3, 5], x[:, 0, 7, 1] = np.nan, np.inf
+    for function in (F.adaptive_average_pooling_nd, F.adaptive_max_pooling_nd):
+        y = function(x, (3, 4)).array  # rows 0-2, 2-5 and 5-7, columns 0-1, 1-3, 3-5 and 5-6
+        found = np.isnan(y).nonzero(), np.isposinf(y).nonzero()
+        np.testing.assert_array_equal(np.unique(np.stack(found[0][2:]), axis=1), [[1, 1], [2, 3]])
+        np.testing.assert_array_equal(np.unique(np.stack(found[1][2:]), axis=1), [[2, 2], [0, 1]])
+        assert np.isfinite(y).sum() == 8 * images
+
+
 def test_adaptive_pooling_takes_one_number_for_all_and_refuses_others():
     x = np.zeros((1, 1, 5, 6), "f")
     assert F.adaptive_average_pooling_nd(x, 3).shape == (1, 1, 3, 3)

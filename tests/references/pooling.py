@@ -95,7 +95,14 @@ def over_axes(reference):
     return checked
 
 
+def means_of_shares(x, axis, count):
+    n = x.shape[axis]
+    parts = [range(math.floor(i * n / count), math.ceil((i + 1) * n / count)) for i in range(count)]
+    return np.stack([x.take(part, axis).mean(axis) for part in parts], axis)
+
+
 REFERENCES = {
+    "MeansOfShares": means_of_shares,
     "MaxPooling2D": max_pooling,
     "MaxPoolingND": over_axes(max_pooling),
     "AveragePooling2D": average_pooling,

@@ -5,18 +5,72 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core import Variable, as_variable
+from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.arrays.windows import per_axis
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.typing import Array
-from plugins.functions.array.axis_order import moveaxis
-from plugins.functions.array.concat import Concat
-from plugins.functions.math.matmul import matmul
+from core.typing import Array, Count
+from plugins.functions.array.take import AddTaken, Take
 from plugins.functions.pooling.average_pooling import average_pooling_nd
 from plugins.functions.pooling.max_pooling import max_pooling_nd
 
 Sizes = int | Sequence[int | None]
+
+
+def windows_of(n: int, count: int) -> list[tuple[int, int]]:
+    """Where windows that divide n elements evenly begin, and where they end."""
+    return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+
+
+class MeansOfShares(FunctionNode):
+    """The means of so many windows that divide an axis evenly; no other element counts."""
+
+    axis: int
+    count: Count
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={"axis": axes("x", nonempty=True), "count": choice(1, 2, 3, 5)},
+        dims={"...": (1, 3)},
+        empty=False,
+    )
+
+    def compute(self, xp, x):
+        axis, windows = self.windows(x.shape)
+        lengths = [j - i for i, j in windows]
+        longest = max(lengths)
+        places = [min(i + k, j - 1) for i, j in windows for k in range(longest)]
+        seen = xp.take(x, xp.asarray(places, dtype=xp.int64, device=x.device), axis=axis)
+        before, after = x.shape[:axis], x.shape[axis + 1 :]
+        seen = xp.reshape(seen, (*before, self.count, longest, *after))
+        if min(lengths) < longest:  # shorter ones have their last element again, which counts once
+            known = [[k < length for k in range(longest)] for length in lengths]
+            known = xp.asarray(known, dtype=xp.bool, device=x.device)
+            known = xp.reshape(known, (self.count, longest, *(1,) * len(after)))
+            seen = xp.where(known, seen, xp.zeros((), dtype=x.dtype, device=x.device))
+        total = xp.sum(seen, axis=axis + 1, dtype=x.dtype)
+        return total / self._lengths(xp, x, axis, windows)
+
+    def gradient(self, xp, g):
+        shape = self.input_shape(0)
+        axis, windows = self.windows(shape)
+        g = g / self._lengths(xp, g, axis, windows)
+        pairs = [(number, k) for number, (i, j) in enumerate(windows) for k in range(i, j)]
+        numbers, places = (
+            xp.asarray(each, dtype=xp.int64, device=g.device) for each in zip(*pairs, strict=True)
+        )
+        return AddTaken(axis, shape).evaluate(xp.take(g, numbers, axis=axis), places)
+
+    def windows(self, shape: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+        """The axis, counted from the front, and its windows."""
+        axis = self.axis % len(shape)
+        return axis, windows_of(shape[axis], self.count)
+
+    def _lengths(self, xp: Any, like: Any, axis: int, windows: list[tuple[int, int]]) -> Any:
+        """How many elements windows have, to divide sums by."""
+        lengths = xp.asarray([j - i for i, j in windows], dtype=like.dtype, device=like.device)
+        return xp.reshape(lengths, (self.count, *(1,) * (like.ndim - axis - 1)))
 
 
 @checked
@@ -41,7 +95,9 @@ def adaptive_average_pooling_nd(x: Array, outsize: Sizes) -> Variable:
     >>> F.adaptive_average_pooling_nd(np.array([[[1, 2, 3, 4, 5]]], "f"), 2)
     variable([[[2., 4.]]], dtype=float32)
     """
-    return _pooled("adaptive_average_pooling_nd", x, outsize, average_pooling_nd, _means)
+    return _pooled(
+        "adaptive_average_pooling_nd", x, outsize, average_pooling_nd, MeansOfShares.call
+    )
 
 
 @checked
@@ -74,7 +130,7 @@ def _pooled(
     x: Array,
     outsize: Sizes,
     evenly: Callable[..., Any],
-    along: Callable[[Variable, int, list[tuple[int, int]]], Variable],
+    along: Callable[[Variable, int, int], Variable],
 ) -> Variable:
     maps = as_variable(x)
     sizes = maps.shape[2:]
@@ -92,23 +148,17 @@ def _pooled(
         return found
     for axis, (n, o) in enumerate(zip(sizes, counts, strict=True), 2):
         if n != o:
-            windows = [(i * n // o, -(-(i + 1) * n // o)) for i in range(o)]
-            maps = along(maps, axis, windows)
+            maps = along(maps, axis, o)
     return maps
 
 
-def _means(x: Variable, axis: int, windows: list[tuple[int, int]]) -> Variable:
-    """By a product with a matrix that has the share of each element in each window."""
-    n = x.shape[axis]
-    shares = [[(i <= k < j) / (j - i) for i, j in windows] for k in range(n)]
-    matrix = x.backend.asarray(shares, x.dtype, x.device)
-    return moveaxis(matmul(moveaxis(x, axis, -1), matrix), -1, axis)
-
-
-def _maxima(x: Variable, axis: int, windows: list[tuple[int, int]]) -> Variable:
-    before, ones = (slice(None),) * axis, [1] * (x.ndim - 2)
-    found: list[Any] = []
-    for i, j in windows:
-        ksize = [*ones[: axis - 2], j - i, *ones[axis - 1 :]]
-        found.append(max_pooling_nd(x[(*before, slice(i, j))], ksize))
-    return Concat.call(*found, axis=axis)
+def _maxima(x: Variable, axis: int, count: int) -> Variable:
+    """Of windows that are all as long as the longest one: others have their last element again."""
+    windows = windows_of(x.shape[axis], count)
+    longest = max([j - i for i, j in windows])
+    places = [min(i + k, j - 1) for i, j in windows for k in range(longest)]
+    ksize = [1] * (x.ndim - 2)
+    ksize[axis - 2] = longest
+    numbers = x.backend.asarray(places, "int64", x.device)
+    found: Variable = max_pooling_nd(Take.call(x, numbers, axis), ksize)
+    return found

@@ -50,6 +50,7 @@ COMPUTE = {
         "normalization.layer_normalization:LayerNormalization": (
             "own_statistics:layer_normalization"
         ),
+        "pooling.adaptive_pooling:MeansOfShares": "shares:means_of_shares",
         "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
         "pooling.average_pooling:AveragePoolingGradient": "pooling:spread_evenly",
         "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
@@ -94,6 +95,7 @@ GRADIENT = {
         "normalization.layer_normalization:LayerNormalization": (
             "own_statistics:layer_normalization"
         ),
+        "pooling.adaptive_pooling:MeansOfShares": "shares:means_of_shares",
         "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
         "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
