@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.errors import UpdateError
@@ -18,6 +19,7 @@ from core.optimizer.declared_by_rule import DeclaredByRule
 from core.optimizer.prepared import PreparedStep
 from core.optimizer.step import Step
 from core.optimizer.uncleared import Used
+from core.optimizer.update_record import few
 from core.optimizer.update_rule import UpdateRule
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
 
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
-    _told_of_newcomers: bool = False
+    _newcomers: frozenset[str] = frozenset()  # the paths of those that have been told of
     _told_of_another: bool = False
     _told_of_nothing: bool = False
     _used: Used | None = None
@@ -71,11 +73,15 @@ class GradientMethod(DeclaredByRule, Accumulating):
     def setup(self, link: Link) -> Self:
         """Set `link` as the target, and give each of its parameters an update rule."""
         super().setup(link)
+        for group in self._groups:
+            group.end()
         self._groups, self._parts = (), 0
-        self._told_of_newcomers = self._told_of_another = self._told_of_nothing = False
+        self._newcomers = frozenset()
+        self._told_of_another = self._told_of_nothing = False
         self._prepared = self._used = None
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
+            parameter.update_rule.by_setup = True
             parameter.update_rule.enabled = not parameter.frozen
             if self._use_fp32_update:
                 parameter.update_rule.use_fp32_update()
@@ -234,10 +240,10 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 without.append(parameter)
             elif (step := Step.of(parameter, rule)) is not None:
                 steps.append(step)
-        if without and not self._told_of_newcomers:
+        if without:
             self._tell_of_newcomers(target, without)
-        if steps and not self._told_of_another and all(map(self._is_anothers, steps)):
-            self._tell_of_another(target)
+        if not self._told_of_another and any(anothers := [*map(self._is_anothers, steps)]):
+            self._tell_of_another(target, [*compress(steps, anothers)], all(anothers))
         return steps
 
     def _tell_of_nothing(self, target: Link, has_loss: bool) -> None:
@@ -269,32 +275,43 @@ class GradientMethod(DeclaredByRule, Accumulating):
             )
 
     def _is_anothers(self, step: Step) -> bool:
-        """Whether the rule is one that another optimizer's setup has given."""
+        """Whether the rule is one that the setup of another optimizer has given."""
         makes_rules_by_itself = type(self).create_update_rule is GradientMethod.create_update_rule
-        numbers = step.rule.hyperparam.parent
-        of_an_optimizer = numbers is not None and numbers.parent is not None
-        return makes_rules_by_itself and of_an_optimizer and numbers is not self.hyperparam
+        rule = step.rule
+        return (
+            rule.by_setup
+            and makes_rules_by_itself
+            and rule.hyperparam.parent is not self.hyperparam
+        )
 
-    def _tell_of_another(self, target: Link) -> None:
-        """Warn, once, where the setup of another optimizer has replaced all rules of this one."""
+    def _tell_of_another(self, target: Link, steps: list[Step], are_all: bool) -> None:
+        """Warn, once, where the setup of another optimizer has replaced rules of this one."""
         self._told_of_another = True
+        names = {id(parameter): path for path, parameter in target.namedparams()}
+        paths = few([names[id(step.parameter)] for step in steps])
         warn(
-            f"{type(self).__name__}.update: another optimizer has been set up for the parameters "
-            f"of this {type(target).__name__} since, whose rules and rates count in this step. "
-            "Call update() of that one, or setup(link) of this one again."
+            f"{type(self).__name__}.update: another optimizer has been set up for "
+            f"{'the parameters' if are_all else paths} of this {type(target).__name__} since, "
+            "whose rules and rates count in this step. "
+            + (
+                "Call update() of that one, or setup(link) of this one again."
+                if are_all
+                else "A parameter has one rule: let each be trained by one optimizer, and give "
+                "parts rates of their own by group(pattern, ...)."
+            )
         )
 
     def _tell_of_newcomers(self, target: Link, without: list[Parameter]) -> None:
         """Warn, once, of parameters that have come after setup, and so have no rule."""
         new = {id(parameter) for parameter in without if parameter.grad is not None}
         paths = [path for path, parameter in target.namedparams() if id(parameter) in new]
-        if paths:
-            self._told_of_newcomers = True
+        if not self._newcomers.issuperset(paths):
+            self._newcomers |= frozenset(paths)
             warn(
                 f"{type(self).__name__}.update: {', '.join(paths)} cannot be trained, because what "
                 "is added to the target after setup() has no update rule. Call setup(link) again, "
-                "which resets the optimizer's state, or call it after all links are added. Freeze "
-                "what is not to be trained with disable_update()."
+                "which resets the optimizer's state, hooks and groups, or call it after all links "
+                "are added. Freeze what is not to be trained with disable_update()."
             )
 
     def before_step(self, steps: list[Step]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from core.errors import UnknownName, nearest
+from core.errors import UnknownName, UpdateError, nearest
 from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.update_hooks import Hook
 
@@ -37,6 +37,7 @@ class ParameterGroup:
         self._patterns = tuple(patterns)
         self._rules = dict(_matching(owner, self._patterns))
         self._hyperparam = Hyperparameter(owner.hyperparam)
+        self._ended = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -49,7 +50,11 @@ class ParameterGroup:
         return self._hyperparam
 
     def set(self, **hyperparameters: Any) -> None:
-        """Set hyper-parameters of all parameters of the group; of none, if one is refused."""
+        """Set hyper-parameters of all parameters of the group; of none, if one is refused.
+
+        Raises UpdateError where the optimizer has been set up again since.
+        """
+        self._refuse_ended()
         trial = Hyperparameter(self._owner.hyperparam)
         for name, value in hyperparameters.items():
             try:
@@ -66,6 +71,7 @@ class ParameterGroup:
         A hook of the optimizer that can do with some of the parameters, as `GradientClipping`, is
         told so by its method `for_group`, and looks at those of the group together.
         """
+        self._refuse_ended()
         if hasattr(hook, "for_group"):
             known = str(name or getattr(hook, "name", type(hook).__name__))
             hook.for_group(self)
@@ -85,6 +91,17 @@ class ParameterGroup:
             return
         for rule in self._rules.values():
             rule.remove_hook(name)
+
+    def end(self) -> None:
+        """Let go of the rules, in whose places the optimizer's setup puts others."""
+        self._ended = True
+
+    def _refuse_ended(self) -> None:
+        if self._ended:
+            raise UpdateError(
+                f"{self._named()}: setup() has been called since, which gives all parameters new "
+                "rules, without groups. Make the group again after it."
+            )
 
     def __contains__(self, rule: UpdateRule) -> bool:
         """Whether it is the rule of one of the parameters."""

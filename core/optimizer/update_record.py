@@ -75,10 +75,11 @@ def changes(rules: Mapping[str, UpdateRule], text: str) -> list[str]:
             if stored[path].get("frozen", group["frozen"]) != group["frozen"]:
                 turned[group["frozen"]].append(path)
     words = {True: "frozen (not so in the file)", False: "not frozen (frozen in the file)"}
-    return [*numbers, *[f"{_few(turned[now])} {words[now]}" for now in words if turned[now]]]
+    return [*numbers, *[f"{few(turned[now])} {words[now]}" for now in words if turned[now]]]
 
 
-def _few(paths: list[str], shown: int = 4) -> str:
+def few(paths: list[str], shown: int = 4) -> str:
+    """The first of the paths, and how many more there are."""
     more = len(paths) - shown
     return ", ".join(paths[:shown]) + (f" and {more} more" if more > 0 else "")
 

@@ -83,6 +83,7 @@ class UpdateRule(KnownAttributes):
         "_master",
         "_state",
         "_use_fp32_update",
+        "by_setup",
         "enabled",
         "hyperparam",
         "t",
@@ -90,6 +91,7 @@ class UpdateRule(KnownAttributes):
     hyperparam: Hyperparameter
     t: int
     enabled: bool
+    by_setup: bool  # whether an optimizer's setup has given it to its parameter
     _state: dict[str, Any] | None
     _loaded: dict[str, Any]
     _form: Any  # library, shape and dtype of what the state is known to fit
@@ -110,6 +112,7 @@ class UpdateRule(KnownAttributes):
                 setattr(self.hyperparam, name, value)
         self.t = 0
         self.enabled = True
+        self.by_setup = False
         self._state = None
         self._loaded = {}
         self._form = None

@@ -143,6 +143,12 @@ def test_what_comes_after_setup_is_told_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimizer.update(loss)
+    model.body = L.Linear(2, 2)
+    with pytest.warns(UserWarning, match="/body/W, /body/b, .* hooks and groups"):
+        optimizer.update(loss)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.update(loss)
         optimizer.setup(model)
         before = model.head["a"].W.array.copy()
         optimizer.update(loss)

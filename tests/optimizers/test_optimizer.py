@@ -192,13 +192,20 @@ def test_an_optimizer_whose_rules_another_has_replaced_says_so(name, recwarn):
     assert not step(first) and not step(first)
     for copied in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
         assert not step(copied)
-    model.p0.update_rule = optimizers.SGD().setup(model_of([1.0])).target.p0.update_rule
+    model.p0.update_rule = optimizers.SGD().create_update_rule()
     assert not step(first)  # another rule for a part is meant so
     second = optimizers.SGD(lr=0.5).setup(model)
     [told] = step(first)
     assert f"{name}.update: another optimizer has been set up for the parameters" in told
     assert not step(first) and not step(second)
     assert not step(first.setup(model))
+    part = core.Link()
+    with part.init_scope():
+        part.shared = model.p1
+    third = optimizers.SGD(lr=0.5).setup(part)
+    [told] = step(first)
+    assert f"{name}.update: another optimizer has been set up for /p1 of this" in told
+    assert not step(first) and not third.update()
 
 
 @pytest.mark.parametrize("accumulates", [False, True])

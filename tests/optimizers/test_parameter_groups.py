@@ -131,6 +131,9 @@ def test_a_group_can_be_changed_scheduled_and_hooked():
     assert optimizer.groups == (group, rest)
     optimizer.setup(model())
     assert optimizer.groups == () and set(rates(optimizer).values()) == {1.0}
+    for change in (lambda: schedule(None), lambda: rest.add_hook(hooks.WeightDecay(0.1))):
+        with pytest.raises(UpdateError, match=r"setup\(\) has been called since"):
+            change()
 
 
 def norms_of_steps(optimizer):
