@@ -38,12 +38,30 @@ def started(decay=0.9, dtype="float64", place="numpy"):
     return optimizer, ema
 
 
+def another_in(model, shape, place):
+    with model.init_scope():
+        model.p1 = core.Parameter(np.full(shape, 100.0))
+    return model.to_device(place)
+
+
 @pytest.mark.parametrize("place", ["numpy", "strict"])
-@given(decay=st.floats(0.01, 1.0) | st.just(1.0), steps=st.integers(1, 8))
-def test_an_average_is_the_weighted_mean_of_all_steps(place, decay, steps):
+@given(
+    decay=st.floats(0.01, 1.0) | st.just(1.0),
+    steps=st.integers(1, 8),
+    replaced=st.integers(0, 9),
+    shape=st.sampled_from([(1, 1), (2, 3)]),
+)
+def test_an_average_is_the_weighted_mean_of_all_steps(place, decay, steps, replaced, shape):
     optimizer, ema = started(decay, place=place)
     path = []
     for number in range(steps):
+        if number == replaced:  # by a parameter whose average begins here
+            optimizer.setup(another_in(optimizer.target, shape, place)).add_hook(ema)
+        if number == replaced + 1:
+            before, (optimizer, ema) = optimizer, started(decay, place=place)
+            optimizer.setup(another_in(optimizer.target, shape, place)).add_hook(ema)
+            load(optimizer.target, saved(before.target))
+            load(optimizer, saved(before))
         step(optimizer, number)
         path.append(arrays(optimizer.target))
     weights = [decay ** (steps - 1 - i) for i in range(steps)]
@@ -51,7 +69,10 @@ def test_an_average_is_the_weighted_mean_of_all_steps(place, decay, steps):
     with ema.applied():
         found = arrays(optimizer.target)
     for name, average in found.items():
-        expected = sum(w * one[name] for w, one in zip(weights, path, strict=True)) / sum(weights)
+        first = replaced if name == "/p1" and replaced < steps else 0
+        expected = sum(
+            w * one[name] for w, one in list(zip(weights, path, strict=True))[first:]
+        ) / sum(weights[first:])
         np.testing.assert_allclose(average, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(arrays(ema.averaged_model())[name], average)
         np.testing.assert_array_equal(arrays(optimizer.target)[name], present[name])

@@ -26,7 +26,8 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
     after t steps: the weights sum to 1 from the first step on, so that nothing of where training
     began is left in it. With :math:`\beta = 1` all steps count alike. Steps that are skipped, as
     their gradients overflow, do not count. Averages of 16-bit parameters are float32. Persistent
-    values, such as running statistics, are not averaged: the model's present ones hold.
+    values, such as running statistics, are not averaged: the model's present ones hold. The average
+    of a parameter that comes later, also in the place of another, begins with its first step.
 
     `with ema.applied():` puts the averages in the place of the parameters for a block, to evaluate
     or to save them; `ema.averaged_model()` is a copy of the model with them. They are saved with
@@ -64,6 +65,8 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
         self.t = 0
         self._target: Link | None = None
         self._averages: dict[str, Any] = {}
+        self._owners: dict[str, Parameter] = {}  # whose averages these are, not known of a file's
+        self._since: dict[str, int] = {}  # the steps before an average began, if there were any
         self._applied = False
 
     def added(self, optimizer: Optimizer) -> None:
@@ -82,16 +85,21 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
                 "of the parameters. Leave the block `with ema.applied():` before."
             )
         self.t += 1
-        weight = 1 / self.t if self.decay == 1 else (1 - self.decay) / (1 - self.decay**self.t)
         for path, parameter in self._parameters():
             present = _wide(parameter)
-            if path not in self._averages:
+            average = self._average(path, parameter)
+            if average is None:
                 self._averages[path] = parameter.backend.copy(present)
+                self._since[path] = self.t - 1
             else:
-                average = self._average(path, parameter)
+                weight = self._weight(self.t - self._since.get(path, 0))
                 with parameter.backend.beside(present):
                     average += weight * (present - average)
                 self._averages[path] = average
+
+    def _weight(self, steps: int) -> float:
+        """Of the newest in an average over so many steps."""
+        return 1 / steps if self.decay == 1 else (1 - self.decay) / (1 - self.decay**steps)
 
     def _parameters(self) -> Iterator[tuple[str, Parameter]]:
         if self._target is None:
@@ -102,8 +110,12 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
         return self._target.namedparams(include_uninit=False)
 
     def _average(self, path: str, parameter: Parameter) -> Any:
-        """The average of a parameter, where the parameter is."""
-        return backend.to_backend(self._averages[path], parameter.device)
+        """The average of a parameter, where that is; None where it has none yet."""
+        if self._owners.setdefault(path, parameter) is not parameter:
+            self._owners[path] = parameter
+            self._averages.pop(path, None)
+        average = self._averages.get(path)
+        return None if average is None else backend.to_backend(average, parameter.device)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -115,7 +127,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
         own = [(p, p.backend.copy(p.array)) for _, p in self._parameters()]
         before, self._applied = self._applied, True
         try:
-            self._write(self._parameters())
+            self._write(dict(self._parameters()))
             yield
         finally:
             self._applied = before
@@ -126,31 +138,36 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
 
     def averaged_model(self) -> Link:
         """Return a copy of the model with the averages as parameters, which is not trained."""
-        paths = [path for path, _ in self._parameters()]
+        self._parameters()
         model: Any = copy.deepcopy(self._target)
         for parameter in model.params():
             parameter.update_rule = None
             parameter.cleargrad()
-        params = dict(model.namedparams())
-        self._write((path, params[path]) for path in paths)
+        self._write(dict(model.namedparams()))
         return model  # type: ignore[no-any-return]  # of the target's class
 
-    def _write(self, parameters: Any) -> None:
-        for path, parameter in parameters:
-            if path in self._averages:
-                home = parameter.backend
-                average = self._average(path, parameter)
+    def _write(self, places: dict[str, Parameter]) -> None:
+        for path, parameter in self._parameters():
+            average = self._average(path, parameter)
+            if average is not None:
+                place, home = places[path], parameter.backend
                 average = home.xp.astype(average, parameter.dtype)
-                parameter.array = home.copyto(parameter.array, average)
-                parameter.version += 1
+                place.array = home.copyto(place.array, average)
+                place.version += 1
 
     def serialize(self, serializer: Any) -> None:
         """Save or load the averages, and the number of steps that they are over."""
         self.t = int(serializer("t", self.t))
         paths = [] if self._target is None else [path for path, _ in self._target.namedparams()]
         found = {path: serializer(path, self._averages.get(path)) for path in paths}
-        if isinstance(serializer, Deserializer):
+        loading, later = isinstance(serializer, Deserializer), serializer.optional("since")
+        if loading:
             self._averages = {path: array for path, array in found.items() if array is not None}
+            self._since = {path: int(later.optional_value(path, 0)) for path in paths}
+            self._owners = {}
+        else:
+            for path in filter(self._since.get, paths):
+                later.optional_value(path, self._since[path])
 
 
 def _wide(parameter: Parameter) -> Any:
