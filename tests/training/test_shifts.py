@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import core
 from core import optimizers, training
-from core.errors import InvalidSetting
+from core.errors import CheckpointError, InvalidSetting
 from core.serializers import DictionarySerializer, load_npz
 from core.training import extensions
 
@@ -369,6 +369,17 @@ def test_two_schedules_of_one_number_resume_as_exactly(tmp_path):
         load_npz(tmp_path / f"snapshot_iter_{step}", resumed)
         resumed.run()
         assert small.state(resumed) == ended
+
+
+def test_state_of_a_schedule_of_another_number_is_refused(tmp_path):
+    def two(*attrs):
+        return [extensions.ExponentialShift(attr, 0.5) for attr in attrs]
+
+    scheduled(tmp_path, *two("alpha", "beta1"), stop=4).run()
+    resumed = scheduled(tmp_path, *two("beta1", "alpha"), stop=5)
+    message = r"ExponentialShift/attr: a schedule of 'beta1' expected; .* that of 'alpha'"
+    with pytest.raises(CheckpointError, match=message):
+        load_npz(tmp_path / "snapshot_iter_4", resumed)
 
 
 def test_the_start_comes_from_the_snapshot_unless_it_is_given(tmp_path):

@@ -110,7 +110,11 @@ class Shift(Extension, ABC):
         return hasattr(self._optimizer, "hyperparam")
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the steps made, where they began and where they led."""
+        """Save or load the steps made, where they began and where they led.
+
+        State of a schedule of another number is refused.
+        """
+        serializer.statement("attr", self._attr, self._misfit)
         present = getattr(self._optimizer, self._attr) if self._begun else self._loaded
         self._t = int(serializer("t", self._t))
         init = _number(serializer("init", self._init))
@@ -123,6 +127,11 @@ class Shift(Extension, ABC):
         # A snapshot that loads itself when the run begins comes after this extension's turn.
         if self._begun and value is not None:
             self._set(value)
+
+    def _misfit(self, attr: str) -> str:
+        if attr == self._attr:
+            return ""
+        return f"a schedule of {self._attr!r} expected; the state in the file is that of {attr!r}"
 
 
 def _number(value: Any) -> float | None:
