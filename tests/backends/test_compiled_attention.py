@@ -39,6 +39,8 @@ def drawn(r: Any, layout: str, dtype: str, *shape: int) -> Array:
     x = r.standard_normal(shape).astype(dtype)
     if layout == "heads last":  # as reshaping (n, l, heads * e) and exchanging axes gives them
         x = np.moveaxis(np.moveaxis(x, -2, 0).copy(), 0, -2)
+    elif layout == "among others":  # as splitting queries, keys and values of one product gives them
+        x = np.concatenate((x, x, x), axis=-1)[..., shape[-1] : 2 * shape[-1]]
     elif layout == "columns apart":
         x = np.repeat(x, 2, axis=-1)[..., ::2]
     elif layout == "reversed":
@@ -74,8 +76,9 @@ def compare(sizes: tuple[int, ...], causal: bool, layout: str, dtype: str, *lead
         np.testing.assert_array_equal(a, repeated)
 
 
-LAYOUTS = ["contiguous", "heads last", "columns apart", "reversed"]
-SIZES = st.tuples(*[st.integers(1, 60)] * 2, *[st.integers(1, 40)] * 2)
+LAYOUTS = ["contiguous", "heads last", "among others", "columns apart", "reversed"]
+QUERIES = st.integers(1, 4) | st.integers(1, 60)
+SIZES = st.tuples(QUERIES, st.integers(1, 60), st.integers(1, 80), st.integers(1, 80))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -88,6 +91,7 @@ SIZES = st.tuples(*[st.integers(1, 60)] * 2, *[st.integers(1, 40)] * 2)
 )
 @example((64, 64, 32, 32), True, "heads last", "float32", (2, 3))
 @example((3, 90, 20, 5), True, "contiguous", "float32", (2,))
+@example((1, 90, 20, 75), False, "among others", "float32", (2, 3))
 def test_values_and_gradients_are_those_of_the_formula(
     sizes: tuple[int, ...], causal: bool, layout: str, dtype: str, lead: tuple[int, ...]
 ) -> None:
@@ -151,7 +155,8 @@ from backends.numpy_backend.kernels import compiler, emitter
 from numba.core.registry import cpu_target
 assert emitter.registers(cpu_target.target_context.codegen().magic_tuple()[2]) == {expected}
 compiler.SMALL = 0
-tests.compare((50, 47, 13, 21), True, "heads last", "float32", 2)
+for queries in (2, 50):
+    tests.compare((queries, 47, 13, 21), True, "heads last", "float32", 2)
 """
 
 

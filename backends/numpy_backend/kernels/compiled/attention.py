@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled.attention_of_few import FEW, attend_few
 from backends.numpy_backend.kernels.compiled.attention_weights import (
     share_out,
     weigh,
@@ -38,7 +39,6 @@ from core.typing import Shape
 BLOCK = 24  # queries at a time
 LANES = 16  # of the widest vectors
 LEAST = 1 << 17  # products of a part
-CALLS = 8  # products for which one element more would be worth while
 
 
 @inlined
@@ -134,25 +134,40 @@ def attend_gradient(
 # -- what offers them ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
-def _starts(lead: Shape, strides: tuple[int, ...]) -> Array:
-    """Where each matrix of a stack begins, in elements."""
-    places = np.zeros(lead, np.intp)
-    for axis, (size, stride) in enumerate(zip(lead, strides, strict=True)):
-        places += (np.arange(size) * stride).reshape(-1, *(1,) * (len(lead) - axis - 1))
-    return places.reshape(-1)
+class _Layout(NamedTuple):
+    """How a stack of matrices lies in memory."""
+
+    order: tuple[int, ...]  # of its axes, from the farthest steps to the nearest
+    length: int  # from its first element to its last one
+    dense: bool  # nothing else lies between
+    starts: Array  # of each matrix, in elements
+    row: int  # how far rows are apart
+
+
+@lru_cache(maxsize=1024)
+def _layout(shape: Shape, strides: tuple[int, ...], size: int) -> _Layout | None:
+    """The layout; None where elements of a row do not stand side by side."""
+    if strides[-1] != size or any([s < 0 or s % size for s in strides]):
+        return None
+    *steps, row, _ = [s // size for s in strides]
+    starts = np.zeros(shape[:-2], np.intp)
+    for axis, step in enumerate(steps):
+        starts += (np.arange(shape[axis]) * step).reshape(-1, *(1,) * (starts.ndim - axis - 1))
+    order = sorted(range(len(shape) - 1), key=lambda axis: -strides[axis])
+    length = 1 + sum([(n - 1) * s // size for n, s in zip(shape, strides, strict=True)])
+    return _Layout((*order, len(shape) - 1), length, length == prod(shape), starts.reshape(-1), row)
 
 
 def _lying(x: Array) -> tuple[Array, Array, int]:
     """The memory of a stack of matrices, where each of them begins, and how far rows are apart."""
-    size = x.itemsize
-    whole = x.strides[-1] == size and all([s >= 0 and s % size == 0 for s in x.strides])
-    if not (whole and x.flags.aligned):
-        x = x.copy()
-    *strides, row, _ = [s // size for s in x.strides]
-    last = sum([(n - 1) * s // size for n, s in zip(x.shape, x.strides, strict=True)])
-    memory = as_strided(x, (last + 1,), (size,), writeable=x.flags.writeable)
-    return memory, _starts(x.shape[:-2], tuple(strides)), row
+    found = _layout(x.shape, x.strides, x.itemsize) if x.flags.aligned else None
+    if found is None:
+        return _lying(x.copy())
+    if found.dense:  # sooner than the other way
+        memory = x.transpose(found.order).reshape(-1)
+    else:
+        memory = as_strided(x, (found.length,), (x.itemsize,), writeable=x.flags.writeable)
+    return memory, found.starts, found.row
 
 
 def _suit(*arrays: Array) -> bool:
@@ -161,7 +176,7 @@ def _suit(*arrays: Array) -> bool:
     return (
         all([a.size > 0 and a.dtype == q.dtype and a.shape[:-2] == q.shape[:-2] for a in arrays])
         and q.dtype in compiler.FLOATS
-        and q.size * k.shape[-2] >= CALLS * compiler.SMALL
+        and q.size * k.shape[-2] * compiler.MANY >= compiler.SMALL
     )
 
 
@@ -180,12 +195,15 @@ def attention(f: Any, xp: Any, query: Any, key: Any, value: Any) -> Any:
     y = _like(query, value.shape[-1])
     f.log_total = np.empty((*query.shape[:-1], 1), query.dtype)
     arrays = [*_lying(query), *_lying(key), *_lying(value), *_lying(y)]
-    _divide(attend, f, query, key, value, *arrays, f.log_total.reshape(-1))
+    loop = attend_few if query.shape[-2] <= FEW else attend
+    _divide(loop, f, query, key, value, *arrays, f.log_total.reshape(-1))
     return y
 
 
 def _like(x: Array, columns: int) -> Array:
     """Memory for rows of so many elements in the order of those of x."""
+    if x.flags.c_contiguous:
+        return np.empty((*x.shape[:-1], columns), x.dtype)
     order = sorted(range(x.ndim - 1), key=lambda axis: -x.strides[axis])
     memory = np.empty((*[x.shape[axis] for axis in order], columns), x.dtype)
     back = [order.index(axis) for axis in range(x.ndim - 1)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled.panels import vectors
 from backends.numpy_backend.kernels.compiler import (
     Array,
     Read1,
@@ -32,6 +33,36 @@ PART_OF_ONE = 1 << 18  # the same of one row, where reading the matrix is what t
 ROWS, COLUMNS = 12, 16  # of a unit: of whole tiles, and of whole lines of a cache
 
 _ZERO = np.zeros(1, "f"), np.zeros(1)
+
+
+@emitted
+def row_times_transposed(
+    e: Emitter,
+    y: Any,
+    x: Any,
+    W: Any,
+    pitch: Any,
+    b: Any,
+    bias: Any,
+    depth: Any,
+    low: Any,
+    high: Any,
+) -> None:
+    """`y[c] = b[c * bias] + sum(x[l] * W[c * pitch + l])` for each c from `low` to `high`."""
+    width = 8  # of more rows side by side, 4 KiB apart, each would drive another out of the cache
+    zeros = e.broadcast(e.constant(0.0))
+    with e.loop(high, width, low) as c:
+        lines = [e.at(W, (c + j).least(high - 1) * pitch) for j in range(width)]
+        sums = [e.variable(zeros) for _ in lines]
+        for lane, some in vectors(e, depth):
+            factor = e.load(e.at(x, lane), where=some)
+            for line, total in zip(lines, sums, strict=True):
+                other = e.load(e.at(line, lane), where=some)
+                total.set(e.fused(other, factor, total.get()))
+        for j, value in enumerate(e.sums([total.get() for total in sums])):
+            with e.when(c + j < high):
+                more = e.read(e.at(b, (c + j) * bias))
+                e.write(e.builder.fadd(value, more), e.at(y, c + j))
 
 
 @emitted
@@ -79,8 +110,9 @@ def _times_transposed(
                         e.write(e.builder.fadd(value, more), e.at(y, (r + i) * columns + c + j))
 
     with e.whether(bottom - top <= 1) as (one, several):
-        with one, e.loop(high, 2 * width, low) as c:
-            tile(1, 2 * width, top, c)
+        with one:
+            to, row = e.at(y, top * columns), e.at(x, top * depth)
+            row_times_transposed(e, to, row, W, depth, b, bias, depth, low, high)
         with several, e.loop(high, width, low) as c, e.loop(bottom, height, top) as r:
             tile(height, width, r, c)
 
