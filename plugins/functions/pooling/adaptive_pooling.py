@@ -160,5 +160,4 @@ def _maxima(x: Variable, axis: int, count: int) -> Variable:
     ksize = [1] * (x.ndim - 2)
     ksize[axis - 2] = longest
     numbers = x.backend.asarray(places, "int64", x.device)
-    found: Variable = max_pooling_nd(Take.call(x, numbers, axis), ksize)
-    return found
+    return as_variable(max_pooling_nd(Take.call(x, numbers, axis), ksize))
