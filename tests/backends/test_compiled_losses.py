@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import softmax_of_maps
+from backends.numpy_backend.kernels.compiled import alignments, softmax_of_maps
 from core.errors import OutOfRange
 from core.registry.threads import using_threads
 
@@ -84,3 +84,42 @@ def test_a_loss_that_is_part_of_a_sum_has_the_gradient_of_its_loop(name):
     with taking(1):
         alone, part = (core.grad([y], [x])[0] for y in (LOSSES[name](x), LOSSES[name](x) * 1.0))
     assert alone.array.tobytes() == part.array.tobytes()
+
+
+@given(
+    shape=st.tuples(
+        st.integers(1, 9), st.integers(1, 4), st.sampled_from([2, 3, 19]), st.integers(0, 9)
+    ),
+    dtype=st.sampled_from(["float32", "float64"]),
+    reduce=st.sampled_from(["mean", "no"]),
+    special=st.sampled_from([None, -np.inf, -3e4, np.nan]),
+    seed=st.integers(0, 2**16),
+)
+def test_alignments_of_labels_are_those_of_the_formula(shape, dtype, reduce, special, seed):
+    steps, n, classes, most = shape
+    r = np.random.default_rng(seed)
+    x = r.normal(0, 3, (steps, n, classes)).astype(dtype)
+    if special is not None:
+        x[r.random(x.shape) < 0.1] = special
+    blank = int(r.integers(classes))
+    t = (blank + r.integers(1, classes, (n, most))) % classes
+    lengths = r.integers(0, steps + 1, n), r.integers(0, most + 1, n)
+    t[np.arange(most) >= lengths[1][:, None]] = 99
+
+    def computed():
+        v = core.Variable(x)
+        y = F.connectionist_temporal_classification(v, t, blank, *lengths, reduce)
+        y.grad = np.linspace(1, 2, y.size, dtype=dtype).reshape(y.shape)
+        y.backward()
+        return y.array, v.grad
+
+    with np.errstate(invalid="ignore"):
+        with taking(1), using_threads(1 + seed % 3), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(alignments, "LEAST", 40)
+            found = computed()
+        with taking(10**9):
+            expected = computed()
+    near = 2e-5 if dtype == "float32" else 1e-12
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=near, atol=near)

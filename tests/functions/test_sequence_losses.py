@@ -108,6 +108,18 @@ def test_ctc_of_long_sequences_does_not_vanish():
     np.testing.assert_allclose(x.grad.sum(axis=2), 0, atol=2e-4)
 
 
+def test_ctc_of_long_sequences_keeps_its_digits():
+    random = np.random.default_rng(0)
+    x, t = random.normal(size=(1000, 1, 20)).astype("f"), random.integers(1, 20, (1, 60))
+
+    def slope(x):
+        v = Variable(x)
+        ctc(v, t, 0).backward()
+        return v.grad
+
+    np.testing.assert_allclose(slope(x), slope(x.astype("d")), rtol=1e-6, atol=2e-4)
+
+
 def test_ctc_refuses_what_does_not_fit():
     x, t = np.zeros((2, 3, 4)), np.ones((3, 1), int)
     with pytest.raises(InvalidType, match="ConnectionistTemporalClassification"):

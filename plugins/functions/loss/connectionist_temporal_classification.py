@@ -4,6 +4,9 @@ A label sequence is laid out as a path: blanks between the labels and around the
 alignment stays where it is on the path, goes on by one, or skips a blank between two different
 labels. All sums of probabilities are over logarithms; `NOTHING` stands for that of 0, finite, so
 that no infinity is ever subtracted from another.
+
+Those of a step are taken less their greatest: they stay as exact as they are for short sequences,
+where the logarithm of a long one's probability has no digits left for the differences.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.namespace.selection import AddAlongAxis, TakeAlongAxis
 
+NAME = "connectionist_temporal_classification"
 NOTHING = -1e30
 IMPOSSIBLE = 1e10
 
@@ -102,7 +106,7 @@ class CTC(FunctionNode):
     reduce: str = "mean"
     impossible: float = IMPOSSIBLE
 
-    saved = ("alphas",)
+    saved = ("alphas", "possible")
     wide = True
     domain = Domain(
         "(s,n,v),(n,m),(n),(n)->(...b)",
@@ -122,13 +126,29 @@ class CTC(FunctionNode):
         check_reduce("connectionist_temporal_classification", self.reduce)
 
     def compute(self, xp, x, t, input_length, label_length):
+        self.check_values(xp, x, t, input_length, label_length)
         path = self._path(xp, x, t, input_length, label_length)
-        self.alphas = alphas = self._alphas(xp, x, path)
-        loss = -self._total(xp, alphas, path)
-        loss = xp.where(loss > -0.5 * NOTHING, self.impossible, loss)
+        self.alphas, lost = self._alphas(xp, x, path)
+        loss = -lost - self._log_of_all(xp, xp.where(path.ends, self.alphas[-1, ...], NOTHING))
+        self.possible = xp.logical_not(loss > -0.5 * NOTHING)
+        loss = xp.where(self.possible, loss, self.impossible)
         if self.reduce == "no":
             return loss
         return xp.sum(loss, dtype=x.dtype) / max(loss.shape[0], 1)
+
+    def check_values(
+        self, xp: Any, x: AnyArray, t: AnyArray, input_length: AnyArray, label_length: AnyArray
+    ) -> None:
+        """Refuse lengths of more than there is, and labels that count and are no symbols."""
+        given = (
+            ("input_length", input_length, x.shape[0]),
+            ("label_length", label_length, t.shape[1]),
+        )
+        for name, lengths, limit in given:
+            cure = f"No more than {limit} are there."
+            refuse_outside(NAME, self.backend, name, lengths, limit + 1, cure)
+        labels = xp.where(_counted(xp, t, label_length), t, xp.zeros_like(t))
+        refuse_outside(NAME, self.backend, "t", labels, x.shape[2], "Labels are symbols of x.")
 
     def _path(
         self, xp: Any, x: AnyArray, t: AnyArray, input_length: AnyArray, label_length: AnyArray
@@ -142,27 +162,36 @@ class CTC(FunctionNode):
     def _emitted(self, xp: Any, logs: AnyArray, path: AnyArray) -> AnyArray:
         """The logarithm of the probability of each place of the path at each step."""
         symbols = xp.broadcast_to(path.symbols, (logs.shape[0], *path.symbols.shape))
-        return xp.maximum(TakeAlongAxis(2).evaluate(logs, symbols), NOTHING)
+        emitted = xp.maximum(TakeAlongAxis(2).evaluate(logs, symbols), NOTHING)
+        return xp.where(path.inside, emitted, NOTHING)
 
-    def _alphas(self, xp: Any, x: AnyArray, path: AnyArray) -> AnyArray:
-        """For each step and place, all alignments that are there after that step."""
+    def _alphas(self, xp: Any, x: AnyArray, path: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """For each step and place, all alignments that are there after that step.
+
+        Less the greatest of the step; and the sum of these, for each sequence.
+        """
         emitted = self._emitted(xp, self._log_softmax(xp, x), path)
         size = path.symbols.shape[1]
         nowhere = _nowhere(xp, emitted[0, ...])
         alpha = xp.zeros_like(emitted[0, ...])
         alpha = xp.where(xp.arange(size, device=x.device) == 0, alpha, NOTHING)
-        alphas = []
+        alphas, tops = [], []
         for i in range(x.shape[0]):
             before = xp.concat([nowhere, alpha], axis=1)
             skipped = xp.where(path.skips, before[:, :size], NOTHING)
             come = _log_sum(xp, alpha, before[:, 1 : size + 1], skipped)
-            moved = xp.where(path.inside, come + emitted[i, ...], NOTHING)
-            alpha = xp.where(path.running[i, ...], moved, alpha)
+            alpha = xp.where(path.running[i, ...], come + emitted[i, ...], alpha)
+            top = xp.max(alpha, axis=1, keepdims=True)
+            alpha = alpha - top
             alphas.append(alpha)
-        return xp.stack(alphas, axis=0)
+            tops.append(top)
+        return xp.stack(alphas, axis=0), xp.sum(xp.concat(tops, axis=1), axis=1)
 
     def _betas(self, xp: Any, emitted: AnyArray, path: AnyArray) -> AnyArray:
-        """For each step and place, all ways to complete an alignment that is there after it."""
+        """For each step and place, all ways to complete an alignment that is there after it.
+
+        Less the greatest of the step.
+        """
         size = path.symbols.shape[1]
         nowhere = _nowhere(xp, emitted[0, ...])
         beta = xp.where(path.ends, xp.zeros_like(emitted[0, ...]), NOTHING)
@@ -173,23 +202,23 @@ class CTC(FunctionNode):
             after = xp.concat([gone, nowhere], axis=1)[:, 1 : size + 1]
             skipped = xp.concat([skipped, nowhere], axis=1)[:, 2:]
             beta = xp.where(path.running[i, ...], _log_sum(xp, gone, after, skipped), beta)
+            beta = beta - xp.max(beta, axis=1, keepdims=True)
             betas.append(beta)
         return xp.stack(betas[::-1], axis=0)
 
-    def _total(self, xp: Any, alphas: AnyArray, path: AnyArray) -> AnyArray:
-        last = xp.where(path.ends, alphas[-1, ...], NOTHING)
-        top = xp.max(last, axis=1, keepdims=True)
-        return (top + xp.log(xp.sum(xp.exp(last - top), axis=1, keepdims=True)))[:, 0]
+    def _log_of_all(self, xp: Any, logs: AnyArray) -> AnyArray:
+        """The logarithm of the sum of what is along the last axis."""
+        top = xp.max(logs, axis=-1, keepdims=True)
+        return (top + xp.log(xp.sum(xp.exp(logs - top), axis=-1, keepdims=True)))[..., 0]
 
-    def gradient_x(self, xp, g, x, t, input_length, label_length, alphas):
+    def gradient_x(self, xp, g, x, t, input_length, label_length, alphas, possible):
         path = self._path(xp, x, t, input_length, label_length)
         logs = self._log_softmax(xp, x)
-        betas = self._betas(xp, self._emitted(xp, logs, path), path)
-        total = self._total(xp, alphas, path)
-        possible = total > 0.5 * NOTHING
-        total = xp.where(possible, total, 0.0)[:, None]
+        there = alphas + self._betas(xp, self._emitted(xp, logs, path), path)
+        there = xp.exp(there - xp.max(there, axis=2, keepdims=True))
+        there = there / xp.sum(there, axis=2, keepdims=True)
         symbols = xp.broadcast_to(path.symbols, alphas.shape)
-        posterior = AddAlongAxis(2, x.shape).evaluate(xp.exp(alphas + betas - total), symbols)
+        posterior = AddAlongAxis(2, x.shape).evaluate(there, symbols)
         if self.reduce == "mean":
             g = g / max(x.shape[1], 1)
         g = xp.expand_dims(xp.where(possible, g, 0.0), axis=1)
@@ -198,7 +227,7 @@ class CTC(FunctionNode):
     def recompute_alphas(
         self, xp: Any, x: AnyArray, t: AnyArray, input_length: AnyArray, label_length: AnyArray
     ) -> AnyArray:
-        return self._alphas(xp, x, self._path(xp, x, t, input_length, label_length))
+        return self._alphas(xp, x, self._path(xp, x, t, input_length, label_length))[0]
 
 
 @checked
@@ -248,8 +277,7 @@ def connectionist_temporal_classification(
     x = _stacked(x)
     if not 0 <= blank_symbol < x.shape[2]:
         raise ValueError(
-            "connectionist_temporal_classification: expected a blank_symbol in "
-            f"[0, {x.shape[2]}), got {blank_symbol}"
+            f"{NAME}: expected a blank_symbol in [0, {x.shape[2]}), got {blank_symbol}"
         )
     t = as_variable(t)
     if t.ndim != 2:
@@ -261,8 +289,9 @@ def connectionist_temporal_classification(
     for what, length in zip(("input_length", "label_length"), lengths, strict=True):
         if length.shape != t.shape[:1]:
             raise _refused(f"{what}.shape == t.shape[:1]", f"{length.shape} != {t.shape[:1]}")
-    with x.backend.beside(x.array):
-        _refuse_out_of_range(x, t, lengths, blank_symbol)
+    if is_debug():
+        with x.backend.beside(x.array):
+            _refuse_blanks(x, t, lengths[1], blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
         return CTC.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
@@ -271,26 +300,22 @@ def connectionist_temporal_classification(
     return cast(loss, x.dtype)
 
 
-def _refuse_out_of_range(x: Variable, t: Variable, lengths: Any, blank: int) -> None:
-    where, xp = "connectionist_temporal_classification", x.xp
-    limits = (("input_length", x.shape[0]), ("label_length", t.shape[1]))
-    for given, (name, limit) in zip(lengths, limits, strict=True):
-        cure = f"No more than {limit} are there."
-        refuse_outside(where, x.backend, name, given, limit + 1, cure)
-    counted = xp.arange(t.shape[1], device=t.array.device) < lengths[1][:, None]
-    labels = xp.where(counted, t.array, xp.zeros_like(t.array))
-    refuse_outside(where, x.backend, "t", labels, x.shape[2], "Labels are symbols of x.")
-    if is_debug() and xp.any(counted & (t.array == blank)):
-        raise ValueError(f"{where}: expected labels other than the blank {blank}")
+def _counted(xp: Any, t: AnyArray, label_length: AnyArray) -> AnyArray:
+    """Which labels count."""
+    return xp.arange(t.shape[1], device=t.device) < xp.expand_dims(label_length, axis=1)
+
+
+def _refuse_blanks(x: Variable, t: Variable, label_length: Any, blank: int) -> None:
+    counted = _counted(x.xp, t.array, label_length)
+    if x.xp.any(counted & (t.array == blank)):
+        raise ValueError(f"{NAME}: expected labels other than the blank {blank}")
 
 
 def _stacked(x: Any) -> Variable:
     if not isinstance(x, (list, tuple)):
         x = as_variable(x)
     if len(x) == 0:
-        raise ValueError(
-            "connectionist_temporal_classification: expected at least one step in x, got none"
-        )
+        raise ValueError(f"{NAME}: expected at least one step in x, got none")
     x = Stack.call(*x, axis=0) if isinstance(x, (list, tuple)) else x
     if x.ndim != 3:
         raise _refused("x.ndim == 3 (steps, n, symbols)", f"{x.ndim} != 3")
@@ -303,4 +328,4 @@ def _all(t: Variable, count: int) -> Any:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    return InvalidType(expect, actual, operation="connectionist_temporal_classification")
+    return InvalidType(expect, actual, operation=NAME)
