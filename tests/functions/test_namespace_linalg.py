@@ -119,10 +119,28 @@ def test_a_rank_has_no_gradient():
     assert LINALG.matrix_rank(np.ones((3, 3)), rtol=0.1).array == 1
 
 
-def test_the_norm_of_zeros():
+@pytest.mark.parametrize("ord", [1, 2, 3, 0.5])
+def test_the_norm_of_zeros(ord):
     x = Variable(np.zeros(3))
-    LINALG.vector_norm(x).backward()
+    LINALG.vector_norm(x, ord=ord).backward()
     assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize("ord", [3, 0.5, -2, 30])
+def test_norms_of_huge_and_tiny_vectors(ord, size):
+    x = Variable(np.array([[3, -4, 0], [1, -2, 5]], "f")[:, : 2 + (ord > 0)] * np.float32(size))
+    y = LINALG.vector_norm(x, axis=1, ord=ord)
+    y.grad = np.ones(2, "f")
+    y.backward()
+    scaled = x.array.astype("d") / size
+    expected = (abs(scaled) ** ord).sum(1) ** (1 / ord)
+    slopes = np.sign(scaled) * (np.maximum(abs(scaled), 1e-9) / expected[:, None]) ** (ord - 1)
+    np.testing.assert_allclose(y.array, expected * size, rtol=1e-5)
+    np.testing.assert_allclose(x.grad, slopes, rtol=1e-5, atol=1e-30)
+
+
+def test_how_many_elements_are_not_0():
     assert LINALG.vector_norm(np.array([0.0, 2.0, 3.0]), ord=0).array == 2
 
 

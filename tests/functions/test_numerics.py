@@ -231,6 +231,16 @@ def test_the_derivatives_of_lengths_at_zero_are_zero():
     np.testing.assert_array_equal(slopes(F.absolute, zeros), zeros)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_derivative_of_a_deviation_where_nothing_varies_is_zero(dtype):
+    """It was NaN, from the root at 0: of any penalty on a deviation, where units were dead."""
+    x = np.array([[3, 3, 3], [0, 1, 2]], dtype)
+    for ddof in (0, 1):
+        found = slopes(lambda x, n=ddof: x.std(axis=1, ddof=n), x)
+        expected = np.array([[0, 0, 0], [-1, 0, 1]]) / np.sqrt((3 - ddof) * 2)
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
 def test_normalize_at_zero_divides_by_eps():
     np.testing.assert_allclose(slopes(lambda x: F.normalize(x, eps=0.5), np.zeros((1, 2))), 2)
 

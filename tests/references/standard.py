@@ -66,6 +66,13 @@ def pinv(a):
     return a.T @ _eliminated(a @ a.T)[0]
 
 
+def power_norm(x, ord, axis=None, keepdims=False):
+    def root(values):
+        return math.fsum([abs(v) ** ord for v in values]) ** (1 / ord) if values else 0.0
+
+    return along(root)(x, axis, keepdims)
+
+
 REFERENCES = {
     "Copysign": each(math.copysign),
     "Eigh": stacked(eigh, 2),
@@ -73,6 +80,7 @@ REFERENCES = {
     "Hypot": each(math.hypot),
     "Logaddexp": each(lambda x1, x2: max(x1, x2) + math.log1p(math.exp(-abs(x1 - x2)))),
     "Pinv": stacked(pinv),
+    "PowerNorm": power_norm,
     "QR": stacked(qr, 2),
     "Remainder": each(lambda x1, x2: x1 % x2),
     "SVD": stacked(svd, 3),

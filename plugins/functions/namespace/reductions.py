@@ -15,8 +15,8 @@ from plugins.functions.axes import count_along
 from plugins.functions.math.average import Mean
 from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
+from plugins.functions.math.lengths import EuclideanNorm
 from plugins.functions.math.prod import Prod
-from plugins.functions.math.root import Sqrt
 from plugins.functions.namespace.creation import full
 from plugins.functions.namespace.operators import widened
 from plugins.functions.namespace.plain import without_gradient
@@ -71,12 +71,12 @@ def var(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = F
     count = count_along(x.shape, axis)
     if correction == 0:
         return squares
-    return squares * (count / (count - correction) if count > correction else float("nan"))
+    return squares * (count * _inverse(count - correction))
 
 
 @checked
 def std(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
-    """The square root of `var`.
+    """The square root of `var`; where nothing varies its gradient is taken as 0.
 
     >>> import numpy as np
     >>> std(np.array([1.0, 3.0]))
@@ -85,7 +85,13 @@ def std(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = F
     x = as_variable(x)
     if wide := halves_widened(x):
         return cast(std(wide[0], axis, correction, keepdims), x.dtype)
-    return Sqrt.call(var(x, axis, correction, keepdims))
+    distance = x - Mean.call(x, axis, True)
+    count = count_along(x.shape, axis)
+    return EuclideanNorm.call(distance, axis, keepdims) * _inverse(count - correction) ** 0.5
+
+
+def _inverse(count: float) -> float:
+    return 1 / count if count > 0 else float("nan")
 
 
 @checked

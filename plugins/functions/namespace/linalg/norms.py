@@ -5,38 +5,17 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.typing import Array, Axes, Axis
+from core.typing import Array, Axes
 from plugins.functions.array.cast import cast
 from plugins.functions.array.reshape import reshape
-from plugins.functions.axes import kept_shape
+from plugins.functions.math.lengths import EuclideanNorm, PowerNorm
 from plugins.functions.math.sum import Sum
 from plugins.functions.math.sum import sum as summed
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero
 from plugins.functions.namespace.reductions import max, min
-
-
-class EuclideanNorm(FunctionNode):
-    """The root of the sum of squares over axes; the gradient g x / y is taken as 0 where y is 0."""
-
-    axis: Axis = None
-    keepdims: bool = False
-    wide = True
-    domain = Domain(
-        "(...)->(...b)",
-        x=real(0.3, 3),
-        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
-    )
-
-    def compute(self, xp, x):
-        return xp.sqrt(xp.sum(x * x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims))
-
-    def gradient(self, xp, g, x, out):
-        kept = kept_shape(x.shape, self.axis)
-        ratio = g / xp.where(out == 0, 1.0, out)
-        return x * xp.reshape(ratio, kept)
 
 
 @checked
@@ -46,8 +25,8 @@ def vector_norm(
     """The lengths of vectors along axes, by default of all elements as one.
 
     `ord` is p in the root of order p of the sum of |x|^p; inf and -inf give the greatest and the
-    least size, 0 how many elements are not 0. At a vector of zeros the gradient is taken as 0 for
-    the order 2.
+    least size, 0 how many elements are not 0. At a vector of zeros the gradient is taken as 0, and
+    so is that of each element which is 0.
 
     >>> import numpy as np
     >>> vector_norm(np.array([3.0, -4.0])), vector_norm(np.array([3.0, -4.0]), ord=1)
@@ -63,7 +42,7 @@ def vector_norm(
         return (max if ord > 0 else min)(sizes, axis=axis, keepdims=keepdims)
     if ord == 1:
         return Sum.call(sizes, axis, keepdims)
-    return Sum.call(sizes**ord, axis, keepdims) ** (1 / ord)
+    return PowerNorm.call(x, ord, axis, keepdims)
 
 
 @checked
