@@ -114,7 +114,8 @@ OF_LIBRARIES = {
     "compat/cuda.py",  # Chainer's module of that name
     "compat/__init__.py",
     "compat/backends.py",
-    "errors/names_of_others.py",  # methods of other libraries
+    "errors/names_of_others.py",  # what other libraries call things
+    "errors/names_on_objects.py",
     "show/info.py",  # their versions
 }
 

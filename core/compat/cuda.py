@@ -14,7 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.arrays import backend
-from core.errors import BackendUnavailable
+from core.errors import BackendUnavailable, nearest
 from core.registry.configuration import config
 from core.registry.public import listing
 
@@ -81,7 +81,8 @@ def __getattr__(name: str) -> Any:
             f"core.cuda has no {name!r}, since CuPy 14 has none: operations call cuDNN themselves, "
             "as config.use_cudnn says. Ask core.cuda.should_use_cudnn('>=auto') whether they do."
         )
-    raise AttributeError(f"module 'core.cuda' has no attribute {name!r}")
+    hint = nearest(name, __dir__()) if name[0] != "_" else ""
+    raise AttributeError(f"module 'core.cuda' has no attribute {name!r}.{hint}")
 
 
 # -- devices --------------------------------------------------------------------------------------

@@ -87,20 +87,8 @@ class Catalogue:
             return f"{where}.{name} no longer exists. {gone}", None
         known = self._claimed()
         notes, cause = self._recall()
-        hint = nearest(name, known, self.kind, self._elsewhere())
+        hint = nearest(name, known, self.kind, elsewhere(self._registry, self.kind))
         return f"{where} has no {name!r}.{hint}{notes}", cause
-
-    def _elsewhere(self) -> dict[str, str]:
-        """What is written for names of the other facades, ours and those of other libraries."""
-        found: dict[str, str] = {}
-        for kind in [kind for kind in FACADES if kind != self.kind]:
-            known = {folded(n): n for n in sorted(self._registry.snapshot().claims[kind])}
-            theirs = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
-            for word, target in (theirs | known).items():
-                if target:
-                    own = f"{FACADES[kind]}.{target}" if target.isidentifier() else target
-                    found.setdefault(word, own)
-        return found
 
     def _recall(self) -> tuple[str, BaseException | None]:
         snapshot = self._registry.snapshot()
@@ -120,6 +108,24 @@ class Catalogue:
 
     def __repr__(self) -> str:
         return f"<Catalogue of {self.kind}: {len(self.names())} names>"
+
+
+def elsewhere(registry: Registry, kind: str = "") -> dict[str, str]:
+    """What is written for names of facades, ours and those of other libraries, but for one kind.
+
+    >>> from core.registry.environment import installed
+    >>> elsewhere(installed)["cat"], elsewhere(installed, "functions").get("cat")
+    ('core.functions.concat', None)
+    """
+    found: dict[str, str] = {}
+    for each in [each for each in FACADES if each != kind]:
+        known = {folded(n): n for n in sorted(registry.snapshot().claims[each])}
+        theirs = {folded(n): ours(n, each, known) for n in TABLE.get(each, ())}
+        for word, target in (theirs | known).items():
+            if target:
+                own = f"{FACADES[each]}.{target}" if target.isidentifier() else target
+                found.setdefault(word, own)
+    return found
 
 
 class Offer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -54,12 +55,14 @@ def exporting(
         if name == "__all__":  # `from core import *` takes all that is shown
             return [n for n in shown() if not n.startswith("_")]
         error = f"module {package!r} has no attribute {name!r}"
-        if name.startswith("_"):
+        if name.startswith("_") or find_spec(f"{package}.{name}"):  # `from package import module`
             raise AttributeError(error)
         from core.errors import nearest
+        from core.registry.catalogues import elsewhere
+        from core.registry.environment import installed
 
-        known = [n for n in shown() if not n.startswith("_")]
-        raise AttributeError(f"{error}.{nearest(name, known, package.rpartition('.')[2])}")
+        known, room = [n for n in shown() if not n.startswith("_")], package.rpartition(".")[2]
+        raise AttributeError(f"{error}.{nearest(name, known, room, elsewhere(installed))}")
 
     return __getattr__, shown
 

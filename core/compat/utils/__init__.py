@@ -18,6 +18,6 @@ from core.compat.utils.sparse import CooMatrix as CooMatrix
 from core.compat.utils.sparse import get_order as get_order
 from core.compat.utils.sparse import to_coo as to_coo
 from core.compat.utils.walker_alias import WalkerAlias as WalkerAlias
-from core.registry.public import listing
+from core.registry.public import exporting
 
-__dir__ = listing(__name__, ["argument", "conv", "sparse", "type_check", "walker_alias"])
+__getattr__, __dir__ = exporting(__name__, {}, "argument conv sparse type_check walker_alias")
