@@ -38,9 +38,10 @@ class MultiprocessIterator(PrefetchIterator):
 
     It pays where a dataset computes in Python. Each of the `n_processes` workers (if None, as many
     as `config.num_threads` says, else one for each processor) computes in one thread, and has a
-    copy of the dataset, made when the first batch is asked for; arrays in it share memory until a
-    worker writes to them, and those of `numpy.load(path, mmap_mode="r")` stay in their file. The
-    dataset and its examples must be picklable.
+    copy of the dataset, made when the first batch is asked for, and anew where its length changes.
+    Arrays in it share memory until a worker writes to them, and those of
+    `numpy.load(path, mmap_mode="r")` stay in their file. The dataset and its examples must be
+    picklable.
     Workers are started afresh (forkserver, or spawn): a script needs
     `if __name__ == "__main__":` around what it does.
 
@@ -92,7 +93,7 @@ class MultiprocessIterator(PrefetchIterator):
                 f"to wait without a warning, got {dataset_timeout}."
             )
         self._workers: Workers | None = None
-        self._loads: Any = None  # the dataset that they have copies of
+        self._loads: Any = None  # the dataset that they have copies of, and its length then
         self._tasks = 0
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch)
 
@@ -110,7 +111,7 @@ class MultiprocessIterator(PrefetchIterator):
     def _ready_workers(self) -> Workers:
         """The running workers, or new ones where there are none, or tired ones."""
         running = self._workers
-        if running is not None and self._loads is not self.dataset:
+        if running is not None and (self._loads[0] is not self.dataset or self._grown()):
             running.close()
         most = self.maxtasksperchild
         if running is not None and most is not None and self._tasks >= most * self.n_processes:
@@ -118,8 +119,12 @@ class MultiprocessIterator(PrefetchIterator):
             running = None
         if running is None or not running.close.alive:
             running, self._tasks = _workers(self.dataset, self.n_processes), 0
-        self._workers, self._loads = running, self.dataset
+            self._loads = self.dataset, len(self.dataset)
+        self._workers = running
         return running
+
+    def _grown(self) -> bool:
+        return bool(self._loads[1] != len(self.dataset))
 
     def _collect(self, pieces: list[_Piece]) -> list[Any]:
         batch: list[Any] = []

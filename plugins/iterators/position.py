@@ -43,7 +43,7 @@ def advance(
     """The next position and the indices of its batch; None where the passes are over.
 
     A batch that reaches the end of a pass is filled from the next one if `repeat`, else it is
-    shorter.
+    shorter. A pass that is shuffled is of as many examples as there are where it begins.
     """
     if not repeat and position.epoch > 0:
         return None
@@ -51,6 +51,8 @@ def advance(
     indices: list[int] = []
     begun = used
     while True:
+        if used == 0 and _is_of_all(sampler) and len(order) != length:
+            order = checked_order(sampler(np.arange(length), begun))  # the dataset has grown since
         size = length if order is None else len(order)
         stop = min(used + batch_size - len(indices), size)
         indices += range(used, stop) if order is None else order[used:stop].tolist()
@@ -113,7 +115,7 @@ def serialize(
     orders of the whole dataset; those of others may be of any length, and count from the end.
     """
     held = None if position.order is None else position.order.copy()
-    whole = type(sampler) is ShuffleOrderSampler
+    whole = _is_of_all(sampler)
     of_order = serializer if whole else serializer.of_any_shape
     found = Position(
         epoch=serializer("epoch", position.epoch),
@@ -129,6 +131,11 @@ def serialize(
             f"{length} examples. Resume with the dataset that the state was saved with."
         )
     return found
+
+
+def _is_of_all(sampler: Sampler | None) -> bool:
+    """Whether its orders are of the whole dataset, whatever they were before."""
+    return type(sampler) is ShuffleOrderSampler
 
 
 def _within(order: Order, least: int, length: int) -> bool:

@@ -36,6 +36,7 @@ class PrefetchIterator(PositionedIterator):
     """
 
     _asked_for: tuple[Any, ...] = set_by_init()
+    _length: int = set_by_init()
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class PrefetchIterator(PositionedIterator):
         self._process = os.getpid()
         self.n_prefetch = n_prefetch
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
-        self._asked_for = self._deciding()
+        self._asked_for, self._length = self._deciding(), len(dataset)
 
     @abstractmethod
     def _submit(self, indices: list[int], start: Position, offset: int) -> list[Any]:
@@ -73,10 +74,10 @@ class PrefetchIterator(PositionedIterator):
         """The next batch: a list of examples, which may be on their way already."""
         if self._process != os.getpid():  # a fork, in which no thread lives on, nor hears workers
             self.__dict__.update(self.__getstate__(), _process=os.getpid())
-        deciding = self._deciding()
-        if any(map(is_not, self._asked_for, deciding)):
+        deciding, length = self._deciding(), len(self.dataset)
+        if length != self._length or any(map(is_not, self._asked_for, deciding)):
             self._forget()
-            self._asked_for = deciding
+            self._asked_for, self._length = deciding, length
         try:
             position, indices = self._step()
             loading = self._ask(self._position, indices)

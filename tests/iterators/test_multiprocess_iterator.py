@@ -347,6 +347,11 @@ def test_workers_are_replaced():
         processes = [pid for _ in range(8) for pid in iterator.next()]
         assert len(set(processes)) >= 4
         wait_until(lambda: len(multiprocessing.active_children()) <= 2)
+    examples = [0, 1]
+    with MultiprocessIterator(examples, 2, n_processes=1) as iterator:
+        assert sorted(iterator.next()) == examples
+        examples += [2, 3]  # the next pass is of copies with these
+        assert sorted(iterator.next() + iterator.next()) == examples
 
 
 def test_what_is_loaded_in_vain_is_removed():

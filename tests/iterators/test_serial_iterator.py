@@ -115,6 +115,18 @@ def test_an_order_sampler_is_told_where_the_batch_began():
     assert told == [([0, 1, 2, 3, 4], 0), ([4, 3, 2, 1, 0], 4), ([0, 1, 2, 3, 4], 3)]
 
 
+@pytest.mark.parametrize("kind", [SerialIterator, MultithreadIterator])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_pass_is_of_the_examples_that_there_are_when_it_begins(kind, shuffle):
+    examples = list(range(4))
+    iterator = kind(examples, 2, shuffle=shuffle)
+    for count in (4, 800, 2, 6):
+        examples[:] = range(count)
+        found = [x for _ in range(count // 2) for x in iterator.next()]
+        assert sorted(found) == examples and iterator.is_new_epoch
+    iterator.finalize()
+
+
 def test_the_order_of_a_seed_is_that_of_chainer():
     np.random.seed(3)
     iterator = SerialIterator(range(7), 3)
