@@ -10,6 +10,7 @@ import numpy as np
 from backends.numpy_backend.methods import METHODS, OF_FEW
 from backends.numpy_backend.products import matmul
 from backends.numpy_backend.sums import added, greatest, least, mean, multiplied, running, total
+from backends.numpy_backend.triangles import TRIANGLES
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
@@ -41,7 +42,7 @@ def _module(**replaced: Any) -> ModuleType:
     return made
 
 
-_of_both = {"prod": multiplied, **running}
+_of_both = {"prod": multiplied, **running, **TRIANGLES}
 _extremes = {"max": greatest, "amax": greatest, "min": least, "amin": least}
 namespace = _module(matmul=matmul, mean=mean, sum=total, **_extremes, **_of_both, **METHODS)
 few = _module(sum=added, **_of_both, **OF_FEW)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import core
 from backends.numpy_backend import scatter
 from backends.numpy_backend.backend import NumpyBackend
+from backends.numpy_backend.triangles import TRIANGLES
 from core.arrays.array_backend import Backend
 from core.arrays.fallbacks import Fallbacks
 from core.arrays.random_streams import seed, stream
@@ -46,6 +47,22 @@ def test_windows_equal_the_default(
     found = B.windows(*args)
     np.testing.assert_array_equal(found, Fallbacks.windows(B, *args))
     assert not found.flags.writeable
+
+
+@given(
+    st.sampled_from(["tril", "triu"]),
+    st.integers(0, 50),
+    st.integers(0, 50),
+    st.integers(-60, 60),
+    st.sampled_from(["f4", ">f8", "i8", "?", "c8"]),
+)
+def test_triangles_are_those_of_numpy(name: str, n: int, m: int, k: int, dtype: str) -> None:
+    x = drawn(n, 2, n, m).astype(dtype)
+    x[:1] = 1
+    for given_x in (x, np.asfortranarray(x)):
+        found, expected = TRIANGLES[name](given_x, k=k), getattr(np, name)(x, k)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
 
 
 @pytest.mark.parametrize("size", [6, 600])

@@ -1,5 +1,8 @@
 """References of ops that only move elements: by the place that each one comes from."""
 
+import itertools
+import operator
+
 import numpy as np
 from references.intrinsics import broadcast_to, reshape
 from references.tools import each
@@ -165,7 +168,36 @@ def take_along_axis(x, indices, axis=-1):
     return y
 
 
+def roll(x, shifts):
+    return _filled(
+        x.shape,
+        lambda index: x[
+            tuple((k - by) % n for k, by, n in zip(index, shifts, x.shape, strict=True))
+        ],
+    )
+
+
+def triangle(is_kept):
+    def of_matrices(x, k=0):
+        return _filled(x.shape, lambda index: x[index] if is_kept(index[-1] - index[-2], k) else 0)
+
+    return of_matrices
+
+
+def difference(x, axis=-1):
+    rows = np.moveaxis(x, axis, 0)
+    found = [after - before for before, after in itertools.pairwise(rows)]
+    return np.moveaxis(np.array(found).reshape((len(found), *rows.shape[1:])), 0, axis)
+
+
+def separate(x, axis):
+    return tuple([_filled(x.shape[:axis % x.ndim] + x.shape[axis % x.ndim + 1:], lambda index, i=i: x[_at(index, axis % x.ndim, i)]) for i in range(x.shape[axis])])
+
+
 REFERENCES = {
+    "Difference": difference,
+    "Tril": triangle(operator.le),
+    "Triu": triangle(operator.ge),
     "Broadcast": broadcast,
     "BroadcastTo": broadcast_to,
     "Concat": concat,
@@ -178,6 +210,7 @@ REFERENCES = {
     "ConstantPad": pad,
     "Continued": lambda x, pad_width, mode: np.pad(x, pad_width, mode) if x.ndim else x,
     "Permutate": permutate,
+    "Roll": roll,
     "Rollaxis": rollaxis,
     "SelectItem": select_item,
     "SplitAxis": split_axis,

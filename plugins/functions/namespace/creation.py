@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable, as_array, as_variable
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays.backend import current_device, get_device, host, using_device
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
@@ -13,7 +13,33 @@ from core.ops.namespace import asking_for_backend
 from core.typing import Array, DType
 from plugins.functions.array.cast import cast
 from plugins.functions.array.copy import unshared
-from plugins.functions.array.where import where
+
+
+class _Triangle(FunctionNode):
+    """Matrices with zeros beyond their k-th diagonal; the gradient has them there too."""
+
+    k: int = 0
+    domain = Domain("(...,n,m)->(...,n,m)", x=anything(), settings={"k": choice(0, 1, -1, 9)})
+
+
+class Tril(_Triangle):
+    """Zeros above the k-th diagonal."""
+
+    def compute(self, xp, x):
+        return xp.tril(x, k=self.k)
+
+    def gradient(self, xp, g):
+        return xp.tril(g, k=self.k)
+
+
+class Triu(_Triangle):
+    """Zeros below the k-th diagonal."""
+
+    def compute(self, xp, x):
+        return xp.triu(x, k=self.k)
+
+    def gradient(self, xp, g):
+        return xp.triu(g, k=self.k)
 
 
 def _made(
@@ -182,7 +208,7 @@ def tril(x: Array, k: int = 0) -> Variable:
     variable([[1., 0.],
               [1., 1.]])
     """
-    return _triangle("tril", x, lambda rows, columns: columns - rows <= k)
+    return Tril.call(_matrices("tril", x), k)
 
 
 @checked
@@ -194,13 +220,11 @@ def triu(x: Array, k: int = 0) -> Variable:
     variable([[1., 1.],
               [0., 1.]])
     """
-    return _triangle("triu", x, lambda rows, columns: columns - rows >= k)
+    return Triu.call(_matrices("triu", x), k)
 
 
-def _triangle(name: str, x: Any, kept: Any) -> Variable:
+def _matrices(name: str, x: Array) -> Variable:
     x = as_variable(x)
     if x.ndim < 2:
         raise ValueError(f"{name}: expected at least 2 axes, got {x.ndim}")
-    zero = False if x.backend.kind(x.dtype) == "b" else 0
-    rows, columns = (as_array(arange(n, device=x.device)) for n in x.shape[-2:])
-    return where(wrap(kept(rows[:, None], columns)), x, zero)
+    return x

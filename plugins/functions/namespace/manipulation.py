@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import Variable, as_variable
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.array.axis_order import known_axes
@@ -68,6 +68,59 @@ def unstack(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     return separate(x, axis)
 
 
+class Roll(FunctionNode):
+    """x moved along each axis by so many places; the gradient is moved back."""
+
+    shifts: tuple[int, ...]
+    domain = Domain(
+        "(...)->(...)",
+        x=anything(),
+        settings={"shifts": choice(lambda shapes: _some_shifts(len(shapes["x"])))},
+        valid="x.ndim == len(shifts)",
+    )
+
+    def compute(self, xp, x):
+        return _rolled(xp, x, self.shifts)
+
+    def gradient(self, xp, g):
+        return _rolled(xp, g, tuple([-n for n in self.shifts]))
+
+
+def _rolled(xp: Any, x: Any, shifts: tuple[int, ...]) -> Any:
+    along = [axis for axis, n in enumerate(shifts) if n]
+    if not along:
+        return xp.asarray(x, copy=True)
+    return xp.roll(x, tuple([shifts[axis] for axis in along]), axis=tuple(along))
+
+
+def _some_shifts(ndim: int) -> list[tuple[int, ...]]:
+    return [tuple([(1, -2, 0, 7)[(i + k) % 4] for k in range(ndim)]) for i in range(4)]
+
+
+class Difference(FunctionNode):
+    """What each element along an axis has more than the one before."""
+
+    axis: int = -1
+    domain = Domain("(...)->(...b)", x=anything(), settings={"axis": axes("x", nonempty=True)})
+
+    def compute(self, xp, x):
+        later, earlier = _neighbours(x, self.axis)
+        return later - earlier
+
+    def gradient(self, xp, g):
+        axis = self.axis % g.ndim
+        end = (*g.shape[:axis], 1, *g.shape[axis + 1 :])
+        zero = xp.zeros(end, dtype=g.dtype, device=g.device)
+        later, earlier = _neighbours(xp.concat([zero, g, zero], axis=axis), axis)
+        return earlier - later
+
+
+def _neighbours(x: Any, axis: int) -> tuple[Any, Any]:
+    """All elements along an axis but the first, and all but the last."""
+    lead = (slice(None),) * (axis % x.ndim)
+    return x[(*lead, slice(1, None), ...)], x[(*lead, slice(0, -1), ...)]
+
+
 @checked
 def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     """Elements moved along axes; what leaves at one end comes back at the other.
@@ -79,18 +132,12 @@ def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     y = as_variable(x)
     if axis is None:
         return reshape(roll(reshape(y, (y.size,)), shift, 0), y.shape)
-    axes = known_axes("roll", axis, y.ndim)
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
-    if len(shifts) != len(axes):
-        raise ValueError(f"roll: expected a shift for each of {len(axes)} axes, got {shift}")
-    for a, by in zip(axes, shifts, strict=True):
-        n = y.shape[a]
-        cut = -by % n if n else 0
-        if cut:
-            before = (slice(None),) * a
-            parts = [y[(*before, slice(cut, None), ...)], y[(*before, slice(0, cut), ...)]]
-            y = Concat.call(*parts, axis=a)
-    return y
+    along = known_axes("roll", axis, y.ndim)
+    shifts = (shift,) * len(along) if isinstance(shift, int) else tuple(shift)
+    if len(shifts) != len(along):
+        raise ValueError(f"roll: expected a shift for each of {len(along)} axes, got {shift}")
+    found = dict(zip(along, shifts, strict=True))
+    return Roll.call(y, tuple([found.get(a, 0) for a in range(y.ndim)]))
 
 
 def repeat(x: Array, repeats: Any, axis: int | None = None) -> Variable:
@@ -113,14 +160,13 @@ def diff(x: Array, axis: int = -1, n: int = 1, prepend: Any = None, append: Any 
     >>> diff(np.array([1.0, 4.0, 9.0]))
     variable([3., 5.])
     """
-    x = as_variable(x)
-    (axis,) = known_axes("diff", axis, x.ndim)
-    parts = [part for part in (prepend, x, append) if part is not None]
-    x = concat(parts, axis=axis) if n and len(parts) > 1 else x
-    before = (slice(None),) * axis
-    for _ in range(n):
-        x = x[(*before, slice(1, None), ...)] - x[(*before, slice(0, -1), ...)]
-    return x
+    y = as_variable(x)
+    (axis,) = known_axes("diff", axis, y.ndim)
+    parts = [part for part in (prepend, y, append) if part is not None]
+    y = concat(parts, axis=axis) if n and len(parts) > 1 else y
+    for _ in range(min(n, y.shape[axis])):
+        y = Difference.call(y, axis)
+    return y
 
 
 @checked
