@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -169,9 +169,11 @@ class _Matching(Matching):
     def _doubts(self, prefixes: list[str | None]) -> Iterator[str]:
         """What is said of modules of which their order does not tell which is which."""
         matched = [(u, p) for u, p in zip(self._units, prefixes, strict=False) if p is not None]
+        shared = ".".join(self._shared())
         for unit, prefix in matched:
-            yield from self._displaced(unit, prefix)
-        pairs = () if self._ordered else combinations(matched, 2)
+            yield from self._displaced(unit, prefix, shared)
+        kinds = {self._kind(*each): each for each in reversed(matched)}  # the first of each kind
+        pairs = () if self._ordered else combinations(reversed(kinds.values()), 2)
         either = next((pair for pair in pairs if self._are_alike(*pair)), None)
         if either is not None:
             (one, first), (other, second) = either
@@ -180,14 +182,23 @@ class _Matching(Matching):
                 "no order"
             )
 
-    def _displaced(self, unit: Unit, prefix: str) -> Iterator[str]:
+    def _displaced(self, unit: Unit, prefix: str, shared: str) -> Iterator[str]:
         """What is said where another module stands in the place of one that has a link's path."""
         path = unit.path.replace("/", ".")
         numbered = any([c.isdigit() for c in path])  # of layers that may be counted otherwise
-        owns = [_dotted(each, path) for each in ("", ".".join(self._shared()))]
+        owns = [_dotted(each, path) for each in ("", shared)]
         if path and not numbered and prefix not in owns:
             for own in [each for each in owns if self._fit(unit, each)][:1]:
                 yield f"{unit.path}: {own} is there, too, but {prefix} stands in its place"
+
+    def _kind(self, unit: Unit, prefix: str) -> tuple[Any, ...]:
+        """What `_are_alike` looks at, of a module and of what stands for it: names and shapes."""
+        entries = [name for part in unit.parts for name in _entries(unit, part)]
+        shapes = [(name in self._tied, self.entries[name].shape) for name in entries]
+        names = [self._names(part, prefix) or () for part in unit.parts]
+        there = [self._tensors[n].shape for each in names for n in each]
+        called = [(part.entries, part.tensors, part.how) for part in unit.parts]
+        return _letters(prefix), tuple(called), tuple(shapes), tuple(there)
 
     def _are_alike(self, one: tuple[Unit, str], other: tuple[Unit, str]) -> bool:
         """Whether two modules could stand in the place of each other, and no numbers order them."""
@@ -294,15 +305,25 @@ class _Matching(Matching):
 
         None stands for one whose tensors a file may lack.
         """
-        beginnings: dict[str, int] = {}
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
         for name, place in self._place.items():
             parts = name.split(".")
             for n in range(len(parts)):
-                beginnings.setdefault(".".join(parts[:n]), place)
+                prefix = ".".join(parts[:n])
+                first.setdefault(prefix, place)
+                last[prefix] = place
+        ahead = sorted(first, key=lambda b: (first[b], -len(b)))
+        begun: list[str] = []
         found: list[str | None] = []
-        least = 0
+        least = at = 0
         for unit in self._units:
-            for prefix in sorted(beginnings, key=lambda b: (max(beginnings[b], least), -len(b))):
+            while at < len(ahead) and first[ahead[at]] <= least:
+                begun.append(ahead[at])
+                at += 1
+            begun = [b for b in begun if last[b] >= least]
+            inner = sorted(begun, key=len, reverse=True)
+            for prefix in chain(inner, map(ahead.__getitem__, range(at, len(ahead)))):
                 places = self._fit(unit, prefix)
                 if places and min(places) >= least:
                     found.append(prefix)

@@ -58,14 +58,18 @@ def units_of(model: Link, entries: Mapping[str, Any], names: set[str] | None = N
 
     With the names of tensors, a rule is left out where there are none that it names.
     """
+    ends = None if names is None else _ends(names)
+    owned: dict[str, list[str]] = {}
+    for name in entries:
+        owned.setdefault(name.rpartition("/")[0], []).append(name)
 
     def whole(link: Any, path: str) -> list[Unit]:
         rule = rule_of(RULES, link)
         parts = [*rule(link)] if rule else []
-        return [Unit(path, parts)] if parts and (names is None or _possible(parts, names)) else []
+        return [Unit(path, parts)] if parts and (ends is None or _possible(parts, ends)) else []
 
     def alone(link: Any, path: str) -> list[Unit]:
-        parts = [*_alike(link, path, entries)]
+        parts = [*_alike(link, path, entries, owned.get(path, []))]
         return [Unit(path, parts)] if parts else []
 
     found = [*units_in(model, whole, alone)]
@@ -77,21 +81,26 @@ def units_of(model: Link, entries: Mapping[str, Any], names: set[str] | None = N
     return found
 
 
-def _possible(parts: list[Part], names: set[str]) -> bool:
+def _ends(names: set[str]) -> set[str]:
+    """All that names end in, from a dot on."""
+    parts = [name.split(".") for name in names]
+    return {".".join(each[n:]) for each in parts for n in range(len(each))}
+
+
+def _possible(parts: list[Part], ends: set[str]) -> bool:
     """Whether the file has tensors called so anywhere."""
-    wanted = parts[0].tensors[0]
-    return any([name == w or name.endswith(f".{w}") for name in names for w in wanted])
+    return not ends.isdisjoint(parts[0].tensors[0])
 
 
-def _alike(link: Any, path: str, entries: Mapping[str, Any]) -> Iterator[Part]:
-    """The arrays of a link itself, as they are, but for what hooks keep of a weight apart."""
+def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -> Iterator[Part]:
+    """The entries that are a link's own, as they are, but for what hooks keep of a weight apart."""
     prefix = f"{path}/" if path else ""
     hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "length_name")]
     apart = {hook.weight_name: hook.length_name for hook in hooks}
     apart = {w: g for w, g in apart.items() if not is_none(entries[prefix + g])}
-    for name in entries:
+    for name in owned:
         own = name.removeprefix(prefix)
-        if not name.startswith(prefix) or "/" in own or own in apart.values():
+        if own in apart.values():
             continue
         if own in apart:
             yield _normalized(own, apart[own], entries[prefix + apart[own]].shape)
