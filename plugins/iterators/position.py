@@ -51,7 +51,7 @@ def advance(
     indices: list[int] = []
     begun = used
     while True:
-        if used == 0 and _is_of_all(sampler) and len(order) != length:
+        if used == 0 and sampler is not None and _is_of_all(sampler) and len(order) != length:
             order = checked_order(sampler(np.arange(length), begun))  # the dataset has grown since
         size = length if order is None else len(order)
         stop = min(used + batch_size - len(indices), size)
