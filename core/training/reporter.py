@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from numbers import Number
 from typing import Any
 
@@ -162,6 +162,21 @@ def report(values: Mapping[str, Any], observer: Any = None) -> None:
 def report_scope(observation: dict[str, Any]) -> Iterator[None]:
     """Make the current reporter fill `observation` within a `with` block."""
     with _observing(get_current_reporter(), observation):
+        yield
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Let nothing that is reported within a `with` block be observed, by any reporter there is.
+
+    >>> seen = {}
+    >>> with Reporter().scope(seen), unobserved():
+    ...     report({"loss": 1.0})
+    >>> seen
+    {}
+    """
+    stack = _stack()
+    with _observing(stack[-1], {}) if stack else nullcontext():
         yield
 
 

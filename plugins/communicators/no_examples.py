@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import core
 from core.link import Link
-from core.training import reporter
+from core.training.reporter import unobserved
 
 
 def examples_of(args: Sequence[Any], kwds: dict[str, Any]) -> int:
@@ -33,14 +32,5 @@ def is_collective(target: Link) -> bool:
 
 def size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
     """Let links make the parameters whose sizes they take from their input, of no examples."""
-    with unseen(), core.using_config("train", False), core.no_backprop_mode():
+    with unobserved(), core.using_config("train", False), core.no_backprop_mode():
         lossfun(*args, **kwds)
-
-
-def unseen() -> Any:
-    """A context in which what is reported of no examples is not observed."""
-    try:
-        reporter.get_current_reporter()
-    except reporter.NoReporter:
-        return nullcontext()
-    return core.report_scope({})

@@ -21,11 +21,12 @@ from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator
+from core.training.reporter import unobserved
 from plugins.communicators.argument import refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
 from plugins.communicators.draws import Draws
 from plugins.communicators.gradients import Gradients
-from plugins.communicators.no_examples import examples_of, is_collective, size_parameters, unseen
+from plugins.communicators.no_examples import examples_of, is_collective, size_parameters
 from plugins.communicators.sharding import Shards
 
 _UNCOUNTED = -1  # examples of gradients that were computed before `update()`
@@ -193,7 +194,7 @@ class MultiNodeOptimizer(GradientMethod):
         if self.share or is_collective(self._target()):
             self._watches = True
             try:
-                with self._sizing(), nullcontext() if self.share else unseen():
+                with self._sizing(), nullcontext() if self.share else unobserved():
                     self._differentiate(lossfun, *args, **kwds)
             except Exception as error:
                 self._communicator.give_up(f"its loss raised {error!r}.")

@@ -11,7 +11,7 @@ from core import Parameter, Variable
 from core.arrays import backend
 from core.errors import TraceError, UpdateError
 from core.optimizer import GradientMethod, ParameterGroup, Step, UpdateRule
-from core.training import reporter
+from core.training.reporter import unobserved
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
 
@@ -235,7 +235,7 @@ class LBFGS(GradientMethod):
         def evaluate(t: float) -> tuple[float, float]:
             for step, x, v in zip(steps, start, d, strict=True):
                 _place(step, x, t * v)
-            with _unreported():
+            with unobserved():
                 loss = self._loss() if self._loss is not None else None
             value = _number(loss)
             self._backward(self._target(), loss)
@@ -298,12 +298,3 @@ def _number(loss: Any) -> float:
     """The loss as a number; what is none is refused later, by name."""
     single = isinstance(loss, Variable) and loss.size == 1
     return float(backend.to_host(loss.array).reshape(())) if single else math.nan
-
-
-def _unreported() -> Any:
-    """Where values are reported to nobody."""
-    try:
-        reporter.get_current_reporter()
-    except reporter.NoReporter:
-        return nullcontext()
-    return reporter.report_scope({})
