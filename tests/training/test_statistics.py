@@ -123,6 +123,13 @@ def test_micro_average_is_a_quotient_of_sums(tmp_path_factory, pairs, period):
     np.testing.assert_array_equal([r["rate"] for r in log if "rate" in r], expected)
 
 
+def test_micro_average_tells_of_a_slip_in_a_name(tmp_path):
+    average = extensions.MicroAverage("hits", "sizes", "rate", trigger=(2, "iteration"))
+    with pytest.warns(UserWarning, match="MicroAverage: nothing .*'sizes'.*'size'") as told:
+        _, log = ran(tmp_path, observing([(1, 2)] * 6), average, stop=6)
+    assert len(told) == 1 and not [r for r in log if "rate" in r]
+
+
 def test_micro_average_takes_variables_and_resumes(tmp_path):
     pairs = [(core.Variable(np.array(i, "f")), np.float32(2)) for i in range(STEPS)]
     average = extensions.MicroAverage("hits", "size", "rate", trigger=(STEPS, "iteration"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import PRIORITY_EDITOR, Extension, TriggerSpec, get_trigger
+from plugins.training.extensions.slips import warn_of_slips
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -46,7 +47,7 @@ class MicroAverage(Extension):
         self._keys = (numerator_key, denominator_key)
         self._result_key = result_key
         self._trigger = get_trigger(trigger)
-        self._is_loaded = False
+        self._is_loaded = self._told_of_slips = False
         self._reset()
 
     def _reset(self) -> None:
@@ -73,6 +74,9 @@ class MicroAverage(Extension):
                 float("nan") if zero else self._numerator / self._denominator
             )
             self._reset()
+        elif not self._told_of_slips:
+            self._told_of_slips = True
+            warn_of_slips("MicroAverage", [k for k in self._keys if k not in observed], observed)
 
     def initialize(self, trainer: Loop) -> None:
         """Let the sums be those of all ranks, where these call it together."""
