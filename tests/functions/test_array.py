@@ -142,6 +142,9 @@ def test_separate_and_transpose_sequence():
     for part, expected in zip(F.separate(X, axis=-1), np.moveaxis(X, -1, 0), strict=True):
         same(part, expected)
     assert F.separate(np.zeros((0, 3))) == ()
+    x = Variable(X)
+    first, *_, last = F.separate(x, axis=1)
+    assert first.creator.inputs[0] is x.node and first.creator is last.creator
     xs = [Variable(np.arange(float(n))) for n in (3, 3, 1)]
     steps = F.transpose_sequence(xs)
     assert [s.array.tolist() for s in steps] == [[0, 0, 0], [1, 1], [2, 2]]

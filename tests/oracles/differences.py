@@ -239,8 +239,8 @@ LABELS = (
     ),
     ("m?@?m batch_matmul", "There is one operation for all products of matrices."),
     (
-        "dstack hstack vstack stack",
-        "Arrays are reshaped and concatenated, or stacked by one operation.",
+        "dstack hstack vstack stack separate",
+        "Arrays are reshaped and concatenated, or stacked or taken apart by one operation.",
     ),
     (
         "convolution_* deconvolution_* depthwise_* dilated_*",

@@ -191,7 +191,14 @@ def difference(x, axis=-1):
 
 
 def separate(x, axis):
-    return tuple([_filled(x.shape[:axis % x.ndim] + x.shape[axis % x.ndim + 1:], lambda index, i=i: x[_at(index, axis % x.ndim, i)]) for i in range(x.shape[axis])])
+    axis %= x.ndim
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    return tuple(
+        [
+            _filled(shape, lambda index, i=i: x[(*index[:axis], i, *index[axis:])])
+            for i in range(x.shape[axis])
+        ]
+    )
 
 
 REFERENCES = {
@@ -213,6 +220,7 @@ REFERENCES = {
     "Roll": roll,
     "Rollaxis": rollaxis,
     "SelectItem": select_item,
+    "Separate": separate,
     "SplitAxis": split_axis,
     "Squeeze": squeeze,
     "Stack": stack,

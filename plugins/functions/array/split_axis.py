@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.typing import AnyArray, Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.remembered import RememberingDomain
-from plugins.functions.array.reshape import reshape
+from plugins.functions.array.stack import Stack
 
 
 def _fits(f: Any, x: Any) -> None:
@@ -80,6 +80,40 @@ class SplitAxis(FunctionNode):
         return (Concat.call(*parts, axis=axis),)
 
 
+class Separate(FunctionNode):
+    """x taken apart along an axis, which its parts lack; gradients are stacked again.
+
+    In the general form, because the number of outputs is a size.
+    """
+
+    domain = RememberingDomain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"axis": axes("x")},
+        empty=False,
+        valid="x.shape[axis] > 0",
+    )
+
+    @checked
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
+        (x,) = inputs
+        before = (slice(None),) * (self.axis % x.ndim)
+        return tuple([x[(*before, i, ...)] for i in range(x.shape[self.axis])])
+
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
+        known = next(g for g in grad_outputs if g is not None)
+        parts: Sequence[Any] = grad_outputs
+        if any([g is None for g in parts]):  # one array stands for all of them
+            nothing = zeros_on_device_of(known, known.shape)
+            parts = [nothing if g is None else g for g in parts]
+        return (Stack.call(*parts, axis=self.axis),)
+
+
 def zeros_on_device_of(like: Variable, shape: tuple[int, ...]) -> Variable:
     """Zeros of a shape, in the dtype and on the device of a Variable."""
     array = like.array
@@ -146,8 +180,4 @@ def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     x = as_variable(x)
     if -x.ndim <= axis < x.ndim and x.shape[axis] == 0:
         return ()
-    count = x.shape[axis] if -x.ndim <= axis < x.ndim else 1
-    parts = SplitAxis(count, axis).apply((x,))
-    axis %= x.ndim
-    shape = x.shape[:axis] + x.shape[axis + 1 :]
-    return tuple([reshape(part, shape) for part in parts])
+    return Separate(axis).apply((x,))
