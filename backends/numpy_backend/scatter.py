@@ -7,6 +7,7 @@ same order, and so give the same bits.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,26 +40,47 @@ def _is_integer(part: Any) -> bool:
     return not isinstance(part, bool) and hasattr(part, "__index__") and not hasattr(part, "shape")
 
 
+def _one_axis(ndim: int, index: Any) -> tuple[int, Array] | None:
+    """The axis and the integers, where an index has whole axes beside one array of integers."""
+    parts = index if isinstance(index, tuple) else (index,)
+    arrays = [i for i, part in enumerate(parts) if isinstance(part, np.ndarray)]
+    if len(arrays) != 1 or parts[arrays[0]].dtype.kind not in "iu":
+        return None
+    at = arrays[0]
+    rest = [part for part in parts if part is ...]
+    whole = [part for part in parts if isinstance(part, slice) and part == slice(None)]
+    if len(rest) > 1 or len(whole) + len(rest) + 1 < len(parts) or len(whole) >= ndim:
+        return None
+    before_it = rest and any([part is ... for part in parts[:at]])
+    return (ndim - len(parts) + at if before_it else at), parts[at]
+
+
 def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     """Add whole rows, the index being one array of integers within bounds; say whether it was."""
-    if not isinstance(index, np.ndarray) or index.dtype.kind not in "iu" or a.ndim < 2:
+    found = _one_axis(a.ndim, index)
+    if found is None or a.ndim < 2 or not a.flags.c_contiguous:
         return False
-    if not a.flags.c_contiguous or index.size * a[0:1].size < SMALL:
+    axis, numbers = found
+    n, before, after = a.shape[axis], a.shape[:axis], a.shape[axis + 1 :]
+    width = prod(after)
+    if numbers.size * prod(before) * width < SMALL:
         return False
-    low, high = int(index.min()), int(index.max())
-    if low < -len(a) or high >= len(a):
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < -n or high >= n:
         return False
-    width = a[0].size
-    rows = index.astype(np.intp, copy=low < 0)  # int8 has no number for the last of 200 rows
+    rows = numbers.astype(np.intp)  # int8 has no number for the last of 200 rows
     if low < 0:
-        rows[rows < 0] += len(a)
-    spread = np.broadcast_to(values, index.shape + a.shape[1:])
-    if _in_loop(a, spread):
+        rows[rows < 0] += n
+    spread = np.broadcast_to(values, before + numbers.shape + after)
+    rows = rows.reshape(-1)
+    if before:
+        rows = (np.arange(0, prod(before) * n, n)[:, None] + rows).reshape(-1)
+    if width > 1 and _in_loop(a, spread):
         from backends.numpy_backend.kernels.compiled.scatter import add_rows
 
-        add_rows(a.reshape(len(a), -1), rows.reshape(-1), np.asarray(spread, a.dtype))
+        add_rows(a.reshape(-1, width), rows, np.asarray(spread, a.dtype))
         return True
-    places = rows.reshape(-1, 1).astype(np.intp) * width + np.arange(width)
+    places = rows[:, None] * width + np.arange(width) if width > 1 else rows
     np.add.at(a.reshape(-1), places.reshape(-1), np.asarray(spread, a.dtype).reshape(-1))
     return True
 

@@ -24,7 +24,7 @@ def _mask(rows: int, columns: int, k: int, lower: bool) -> Array:
     return mask if lower else ~mask
 
 
-def _triangle(m: Any, k: int, lower: bool) -> Array:
+def _triangle(m: Any, k: int, lower: bool) -> Any:
     """The elements with j - i <= k, or all others, zeros in the place of the rest."""
     n, width = m.shape[-2:]
     zero = m.dtype.type(0)

@@ -89,17 +89,30 @@ def test_formulas_reduce_numbers_of_other_machines(name: str, size: int) -> None
 def test_scatter_add_equals_add_at_bit_by_bit(
     shape: tuple[int, ...], many: tuple[int, ...], negative: bool, ordered: bool, data: Any
 ) -> None:
-    lowest = -shape[0] if negative else 0
-    places = st.integers(lowest, shape[0] - 1)
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    lowest = -shape[axis] if negative else 0
+    places = st.integers(lowest, shape[axis] - 1)
     count = int(np.prod(many))
     index = np.array(data.draw(st.lists(places, min_size=count, max_size=count)), np.int32)
     index = index.reshape(many)
     a = np.array(drawn(1, *shape), np.float32, order="C" if ordered else "F")
-    values = drawn(2, *many, *shape[1:]).astype(np.float32)
+    values = drawn(2, *shape[:axis], *many, *shape[axis + 1 :]).astype(np.float32)
+    before, after = (slice(None),) * axis, (slice(None),) * (len(shape) - axis - 1)
+    spellings = [(*before, index), (*before, index, ...), (*before, index, *after)]
+    spellings += [(..., index, *after), (*before, ..., index, *after), index]
+    spelling = data.draw(st.sampled_from(spellings if axis == 0 else spellings[:-1]))
     expected = a.copy()
-    np.add.at(expected, index, values)
-    B.scatter_add(a, index, values)
+    np.add.at(expected, spelling, values)
+    B.scatter_add(a, spelling, values)
     np.testing.assert_array_equal(a, expected)
+
+
+def test_scatter_add_refuses_more_axes_than_there_are() -> None:
+    a, index = np.zeros((4, scatter.SMALL), np.float32), np.arange(4)
+    for many in ((index, slice(None), slice(None)), (slice(None), slice(None), index)):
+        with pytest.raises(IndexError):
+            B.scatter_add(a, many, 1.0)
+    assert not a.any()
 
 
 def test_scatter_add_broadcasts_its_values() -> None:
