@@ -207,11 +207,18 @@ SETTINGS = {
         "indexes": np.zeros((1, 1, 48, 48), "i"),
         "size": (96, 96),
     },
+    "PlaceItem": {"length": 9},
+    "AddAlongAxis": {"axis": -1, "shape": (4, 9)},
 }
 SHAPES: dict[str, list[tuple[int, ...]]] = {
     "EmbedIDFunction": [(8,), (256, 256)],
     "LinearFunction": [(8, 256), (256, 256), (256,)],
+    "PlaceItem": [(8,), (8,)],
+    "AddAlongAxis": [(4, 8), (4, 8)],
+    "TakeAlongAxis": [(4, 9), (4, 8)],
 }
+NUMBERS = {"EmbedIDFunction": 0, "PlaceItem": 1, "AddAlongAxis": 1, "TakeAlongAxis": 1}
+"""Operations -> the input that is of whole numbers."""
 
 
 def tripled(method: Any) -> Any:
@@ -231,8 +238,9 @@ def ran_op(op: Any) -> list[Any]:
         core.Variable(np.random.RandomState(i).uniform(-3, 3, shape).astype("f"))
         for i, shape in enumerate(SHAPES.get(op.__name__, [(1, 1, 48, 48)] * 9))
     ][: len(op.declared.names) or None]
-    if op.__name__ == "EmbedIDFunction":
-        inputs[0] = core.Variable(np.arange(8), requires_grad=False)
+    if (i := NUMBERS.get(op.__name__)) is not None:
+        numbers = np.broadcast_to(np.arange(8), inputs[i].shape)
+        inputs[i] = core.Variable(numbers, requires_grad=False)
     (y,) = op(**SETTINGS.get(op.__name__, {})).apply(inputs)
     if not op.declared.differentiable:
         return [y.array]
@@ -270,3 +278,36 @@ def test_a_subclass_that_computes_the_same_says_so() -> None:
     assert Derived not in NUMPY.gradient_kernels  # what a base says is not said of it
     with pytest.raises(PluginError, match="expected a class or 'package.module:Class'"):
         NUMPY.kernels["ReLU"] = expected
+
+
+@given(
+    st.sampled_from([((3, 4), (3, 2)), ((3, 4), (1, 5)), ((1, 4), (3, 5)), ((2, 1, 3), (2, 1, 1))]),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_elements_along_an_axis_may_be_counted_from_its_end(
+    shapes: Any, turned: bool, whole: bool, data: Any
+) -> None:
+    axis = -1 if len(shapes[0]) == 2 else data.draw(st.sampled_from([0, 2, -1]))
+    n = shapes[0][axis]
+    x = np.random.default_rng(0).standard_normal(shapes[0])
+    numbers = st.integers(-n, n - 1 if whole else n)
+    if len(shapes[0]) == 3 and axis == 0:
+        shapes = shapes[0], (3, 1, 3)
+    count = int(np.prod(shapes[1]))
+    drawn = data.draw(st.lists(numbers, min_size=count, max_size=count))
+    indices = np.array(drawn).reshape(shapes[1])
+    v = core.Variable(np.asfortranarray(x) if turned else x)
+    take = v.__array_namespace__().take_along_axis
+    if n in drawn:
+        with pytest.raises(IndexError):
+            take(v, indices, axis=axis)
+        return
+    y = take(v, indices, axis=axis)
+    np.testing.assert_array_equal(y.array, np.take_along_axis(x, indices, axis))
+    y.grad = np.cos(y.array)
+    y.backward()
+    expected, places = np.zeros_like(x), np.arange(x.size).reshape(x.shape)
+    np.add.at(expected.reshape(-1), np.take_along_axis(places, indices, axis), y.grad)
+    np.testing.assert_array_equal(v.grad, expected)

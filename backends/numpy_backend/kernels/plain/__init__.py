@@ -17,6 +17,9 @@ _WEIGHTS = f"{__name__}.weights"
 COMPUTE = {
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
     f"{_FUNCTIONS}.array.pad:ConstantPad": f"{__name__}.pad:constant_pad",
+    f"{_FUNCTIONS}.array.select_item:PlaceItem": f"{__name__}.places:place_item",
+    f"{_FUNCTIONS}.namespace.selection:AddAlongAxis": f"{__name__}.places:add_along_axis",
+    f"{_FUNCTIONS}.namespace.selection:TakeAlongAxis": f"{__name__}.places:take_along_axis",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingND": f"{_POOLING}:max_pooling",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingGradient": f"{_POOLING}:max_pooling_gradient",
