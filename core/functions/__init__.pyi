@@ -2606,7 +2606,8 @@ def arctan(x: Array) -> Variable:
 def arctan2(x1: Operand, x2: Operand) -> Variable:
     """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
 
-    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2.
+    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2; at (0, 0) they are
+    taken as 0.
 
     Args:
         x1: Floating, of any shape.

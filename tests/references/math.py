@@ -98,6 +98,7 @@ REFERENCES = {
     "Cos": each(math.cos),
     "Tan": each(math.tan),
     "Arcsin": each(math.asin),
+    "OneMinusSquare": each(lambda x: 1 - x * x),
     "Arccos": each(math.acos),
     "Arctan": each(math.atan),
     "Arctan2": each(math.atan2),

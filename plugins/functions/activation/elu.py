@@ -33,6 +33,7 @@ class ELU(Elementwise):
     """
 
     alpha: float = 1.0
+    wide = True
     domain = Domain(x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
 
     def compute(self, xp, x):

@@ -21,6 +21,7 @@ class GELU(Elementwise):
     variable([ -0.,   0., 100.], dtype=float32)
     """
 
+    wide = True
     domain = Domain(x=real(-4, 4))
 
     def compute(self, xp, x):

@@ -43,6 +43,7 @@ class Sigmoid(Elementwise):
     """
 
     inline = True
+    wide = True
     domain = Domain(x=real(-20, 20))
 
     def compute(self, xp, x):

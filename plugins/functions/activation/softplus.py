@@ -31,6 +31,7 @@ class Softplus(Elementwise):
     """
 
     beta: float = 1.0
+    wide = True
     domain = Domain(x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
 
     @property

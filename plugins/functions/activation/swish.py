@@ -21,6 +21,7 @@ class SiLU(Elementwise):
     variable([ -0.,   0., 100.], dtype=float32)
     """
 
+    wide = True
     domain = Domain(x=real(-6, 6))
 
     def compute(self, xp, x):

@@ -42,6 +42,7 @@ class Tanh(Elementwise):
     """
 
     inline = True
+    wide = True
     domain = Domain(x=real(-4, 4))
 
     def compute(self, xp, x):

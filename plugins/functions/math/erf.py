@@ -23,6 +23,7 @@ class Erf(Elementwise):
     """
 
     label = "erf"
+    wide = True
     domain = Domain(x=real(-4, 4))
 
     def compute(self, xp, x):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, real
 from plugins.functions.derived import function_of
+from plugins.functions.math.trigonometric import OneMinusSquare
 
 
 class Sinh(Elementwise):
@@ -91,7 +92,7 @@ class Arccosh(Elementwise):
         return xp.acosh(x)
 
     def gradient(self, xp, g, x):
-        return g / xp.sqrt(x * x - 1)
+        return g / (xp.sqrt(x - 1) * xp.sqrt(x + 1))
 
 
 class Arctanh(Elementwise):
@@ -111,13 +112,14 @@ class Arctanh(Elementwise):
     """
 
     label = "arctanh"
+    wide = True  # 16 bits lose the distance from 1
     domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.atanh(x)
 
     def gradient(self, xp, g, x):
-        return g / (1 - x * x)
+        return g / OneMinusSquare().evaluate(x)
 
 
 sinh = function_of(Sinh, "sinh")

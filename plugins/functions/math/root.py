@@ -69,6 +69,7 @@ class Rsqrt(Elementwise):
     """
 
     label = "rsqrt"
+    wide = True  # 16 bits do not hold cubes
     domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):

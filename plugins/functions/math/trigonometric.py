@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, Elementwise, real
 from plugins.functions.derived import function_of
 
@@ -66,6 +68,19 @@ class Tan(Elementwise):
         return g * (out * out + 1)
 
 
+class OneMinusSquare(Elementwise):
+    """1 - x^2, where it is small as precise as elsewhere."""
+
+    wide = True
+    domain = Domain(x=real(-0.8, 0.8))
+
+    def compute(self, xp, x):
+        return (1 - x) * (1 + x)
+
+    def gradient(self, xp, g, x):
+        return g * x * -2.0
+
+
 class Arcsin(Elementwise):
     """Compute the inverse sine of each element.
 
@@ -83,13 +98,14 @@ class Arcsin(Elementwise):
     """
 
     label = "arcsin"
+    wide = True  # 16 bits lose the distance from 1
     domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.asin(x)
 
     def gradient(self, xp, g, x):
-        return g / xp.sqrt(1 - x * x)
+        return g / xp.sqrt(OneMinusSquare().evaluate(x))
 
 
 class Arccos(Elementwise):
@@ -109,13 +125,14 @@ class Arccos(Elementwise):
     """
 
     label = "arccos"
+    wide = True  # 16 bits lose the distance from 1
     domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.acos(x)
 
     def gradient(self, xp, g, x):
-        return -g / xp.sqrt(1 - x * x)
+        return -g / xp.sqrt(OneMinusSquare().evaluate(x))
 
 
 class Arctan(Elementwise):
@@ -145,7 +162,8 @@ class Arctan(Elementwise):
 class Arctan2(Elementwise):
     """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
 
-    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2.
+    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2; at (0, 0) they are
+    taken as 0.
 
     Args:
         x1: Floating, of any shape.
@@ -170,10 +188,17 @@ class Arctan2(Elementwise):
         return xp.atan2(x1, x2)
 
     def gradient_x1(self, xp, g, x1, x2):
-        return g * x2 / (x1 * x1 + x2 * x2)
+        return g * self._turn(xp, x2, x1)
 
     def gradient_x2(self, xp, g, x1, x2):
-        return -g * x1 / (x1 * x1 + x2 * x2)
+        return -g * self._turn(xp, x1, x2)
+
+    def _turn(self, xp: Any, a: Any, b: Any) -> Any:
+        """A / (a^2 + b^2), 0 where both are 0: of both over the greater, so that squares fit."""
+        size = xp.maximum(xp.abs(a), xp.abs(b))
+        size = xp.where(size == 0, 1.0, size)
+        a, b = a / size, b / size
+        return a / xp.maximum(a * a + b * b, 1.0) / size
 
 
 sin = function_of(Sin, "sin")
