@@ -198,7 +198,8 @@ class _Merge:
             if any([array is None or _differ(array, arrays[0]) for array in arrays]):
                 raise ExportError(
                     "onnx: an array made outside of the traced functions, as by numpy.arange, has "
-                    f"the size of the batch, or of an open axis ({self._at}). {CURE}"
+                    f"the size of the batch, or of an open axis ({self._at}). What the namespace "
+                    f"of a traced array makes follows it, as x.__array_namespace__().arange. {CURE}"
                 )
             self.value(values)
         elif known != tuple(values):

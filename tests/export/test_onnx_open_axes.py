@@ -67,6 +67,17 @@ def test_numbers_that_follow_a_length():
     check(counted, [(2, 5, 3)], [[(2, 3, 3)], [(2, 8, 3)]], LENGTH, batch=None)
 
 
+def test_arrays_that_are_made_as_long_as_an_axis():
+    places = L.EmbedID(16, 3)
+    eye = lambda x, k: x.__array_namespace__().eye(x.shape[1], 4, k=k, dtype=x.dtype)  # noqa: E731
+    for model in (
+        lambda x: x + places(places.xp.arange(x.shape[1])),
+        lambda x: x + places.W[: x.shape[1]],
+        lambda x: F.matmul(x, eye(x, 1) - eye(x, -2), transa=True),
+    ):
+        check(model, [(2, 5, 3)], [[(1, 1, 3)], [(3, 7, 3)]], LENGTH)
+
+
 @pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiLSTM"])
 def test_sequences_of_any_length(name):
     layers = getattr(L, name)(2, 3, 4, 0.0)
@@ -137,7 +148,10 @@ def test_pooling_of_whole_images():
 def test_what_cannot_be_open_is_refused():
     x = np.zeros((2, 4, 3), "f")
     for model, said in (
-        (lambda x: x + np.arange(x.shape[1], dtype="f")[:, None], r"made outside .*numpy\.arange"),
+        (
+            lambda x: x + np.arange(x.shape[1], dtype="f")[:, None],
+            r"as by numpy\.arange.*makes follows it",
+        ),
         (lambda x: F.sum(F.stack([F.exp(x[:, i]) for i in range(x.shape[1])])), "other things"),
         (lambda x: F.sum(x) * x.shape[1] ** 0.5, r"got 2\.0, "),
         (lambda x: F.unpooling_2d(x[:, None], 2, cover_all=False), "windows lie along an axis"),

@@ -29,11 +29,12 @@ def _arange(g: Graph, e: Equation) -> list[str]:
 
 
 def _eye(g: Graph, e: Equation) -> list[str]:
-    shape = e.outputs[0].shape
-    if any([isinstance(n, Dim) for n in shape]):
-        raise g.refuse(e, "its size is open")
+    (rows, columns), dtype = e.outputs[0].shape, e.outputs[0].dtype
     k = e.kwargs.get("k", 0)
-    return [g.constant(np.eye(shape[0], shape[1], k, dtype=e.outputs[0].dtype))]
+    if isinstance(rows, Dim) or isinstance(columns, Dim):
+        like = g.full((rows, columns), 0, "float32")
+        return [g.cast(g.add("EyeLike", like, k=k), dtype)]
+    return [g.constant(np.eye(rows, columns, k, dtype=dtype))]
 
 
 def _linspace(g: Graph, e: Equation) -> list[str]:
