@@ -83,6 +83,7 @@ GRADIENT = {
         "attention.attention:Attention": "attention:attention",
         "connection.linear:LinearFunction": "linear:linear",
         "math.clip:Clip": "activation:clip",
+        "math.prod:Prod": "products_of_others:prod",
         "loss.connectionist_temporal_classification:CTC": "alignments:ctc",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
