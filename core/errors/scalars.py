@@ -106,16 +106,16 @@ def as_number(
             f"{owner}: expected {words} for {name}, got a Variable, which would not be trained. "
             "Give the number itself, float(x.array)."
         )
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+    single = getattr(value, "shape", ()) == ()
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__") or not single:
         raise TypeError(
             f"{owner}: expected {words} for {name}, got {value!r} ({type(value).__name__})."
         )
-    if getattr(value, "shape", ()) == ():
-        number = float(value)
-        if math.isnan(number) or (isinstance(default, bool) and number not in (0, 1)):
-            raise ValueError(f"{owner}: expected {words} for {name}, got {value!r}.")
-        if within is not None and number not in within:
-            raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
-        if hasattr(value, "shape"):
-            return value.item() if hasattr(value, "item") else number
+    number = float(value)
+    if math.isnan(number) or (isinstance(default, bool) and number not in (0, 1)):
+        raise ValueError(f"{owner}: expected {words} for {name}, got {value!r}.")
+    if within is not None and number not in within:
+        raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
+    if hasattr(value, "shape"):
+        return value.item() if hasattr(value, "item") else number
     return value

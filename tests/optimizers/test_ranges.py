@@ -96,8 +96,9 @@ def test_arrays_of_no_dimensions_are_numbers_and_variables_are_none(name):
     value = getattr(optimizer, key) / 2
     setattr(optimizer, key, np.array(value))
     assert type(getattr(optimizer, key)) is float and getattr(optimizer, key) == value
-    with pytest.raises(TypeError, match=f"{name}: expected a number for {key}, got a Variable"):
-        setattr(optimizer, key, core.Variable(np.array(value)))
+    for wrong, what in ((core.Variable(np.array(value)), "a Variable"), (np.ones(4), "array")):
+        with pytest.raises(TypeError, match=f"{name}: expected a number for {key}, got {what}"):
+            setattr(optimizer, key, wrong)
 
 
 HOOKS = {  # arguments that have a meaning, and those that have none
