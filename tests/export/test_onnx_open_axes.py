@@ -70,7 +70,9 @@ def test_numbers_that_follow_a_length():
 def test_arrays_that_are_made_as_long_as_an_axis():
     places = L.EmbedID(16, 3)
     eye = lambda x, k: x.__array_namespace__().eye(x.shape[1], 4, k=k, dtype=x.dtype)  # noqa: E731
+    halves = lambda x: x.__array_namespace__().arange(x.shape[1], dtype="float16")  # noqa: E731
     for model in (
+        lambda x: x + F.cast(halves(x), x.dtype)[:, None],
         lambda x: x + places(places.xp.arange(x.shape[1])),
         lambda x: x + places.W[: x.shape[1]],
         lambda x: F.matmul(x, eye(x, 1) - eye(x, -2), transa=True),

@@ -20,12 +20,17 @@ def _full(value: Any) -> Translation:
     return translation
 
 
+_RANGES = {"float32", "float64", "int16", "int32", "int64"}
+"""What ONNX's Range is of; others are cast."""
+
+
 def _arange(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     args = (*e.args, None) if len(e.args) == 1 else e.args
     args = args if args[1] is not None else (0, args[0], *args[2:])
     start, stop, step = (*args, e.kwargs.get("step", 1))[:3]
-    return [g.add("Range", *[g.number(x, dtype) for x in (start, stop, step)])]
+    wide = dtype if dtype.name in _RANGES else "float32" if dtype.kind in "fV" else "int64"
+    return [g.cast(g.add("Range", *[g.number(x, wide) for x in (start, stop, step)]), dtype)]
 
 
 def _eye(g: Graph, e: Equation) -> list[str]:
