@@ -89,6 +89,11 @@ def port(files: Sequence[str], write: bool = False) -> Report:
 
 def _read(name: str) -> tuple[str, str]:
     """The text of a file, and its encoding, as the file itself says."""
+    if name.endswith(".ipynb"):  # which Python takes for a dict
+        raise PortError(
+            f"{name}: expected a program, got a notebook. `jupyter nbconvert --to script {name}` "
+            "writes its code as one."
+        )
     try:
         data = Path(name).read_bytes()
         encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)

@@ -470,3 +470,7 @@ def test_what_cannot_be_read_is_told(capsys, tmp_path):
         rewritten("x = 1\nprint 'epoch', x\n", "old.py")
     assert main(["port", str(tmp_path / "none.py")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+    notebook = tmp_path / "tour.ipynb"
+    notebook.write_text('{"cells": [{"cell_type": "code", "source": ["import chainer"]}]}')
+    assert main(["port", str(notebook)]) == 2
+    assert "nbconvert --to script" in capsys.readouterr().err
