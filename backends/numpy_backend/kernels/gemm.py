@@ -68,7 +68,7 @@ def summed(
     c: Any,
     place: Any,
     function: Any,
-    more: Any,
+    turned: Any,
     m: Any,
     n: Any,
     k: Any,
@@ -77,12 +77,13 @@ def summed(
     b: Any,
     b_place: Any,
 ) -> None:
-    """`c = a b^T`, or with `more` what is added to c, of dense matrices that begin at places."""
+    """`c += a b`, or with `turned` `a b^T`, of dense matrices that begin at places."""
     one = e.constant(1.0)
-    kept = e.where(more.is_not(0), one, e.constant(0.0))
+    right = e.choose(turned.is_not(0), _TRANSPOSED, _AS_IT_IS)
+    ldb = e.choose(turned.is_not(0), k, n)
     first, second, result = e.at(a, a_place), e.at(b, b_place), e.at(c, place)
-    known = e.number(_BY_ROWS), e.number(_AS_IT_IS), e.number(_TRANSPOSED), m, n, k, one
-    e.call(function, *known, first, k, second, k, kept, result, n)
+    known = e.number(_BY_ROWS), e.number(_AS_IT_IS), right, m, n, k, one
+    e.call(function, *known, first, k, second, ldb, one, result, n)
 
 
 @compiled

@@ -55,6 +55,9 @@ def _gates(x: Read2, gates: Write3, start: int, stop: int) -> None:
     gate_rows(x, gates, start, stop)
 
 
+TURNED = 4, 8  # rows and steps from which on W is transposed before them
+SHORT = 1 << 20  # multiplications of a step with it
+
 # -- all steps in one call, where a step is soon done ----------------------------------------------
 
 
@@ -63,8 +66,10 @@ def _steps(
     h_first: Read2, c_first: Read2, x: Read3, W: Read2,
     z: Write3, gates: Write3, c: Write3, h: Write3, function: int,
 ) -> None:  # fmt: skip
+    """Of W (4 u, u), or of it transposed."""
     steps, n, columns = x.shape
-    units = W.shape[1]
+    units = h.shape[2]
+    turned = int(W.shape[0] == columns)
     for t in range(steps):
         for row in range(n):
             given, sums = x[t, row], z[t, row]
@@ -72,10 +77,10 @@ def _steps(
                 sums[j] = given[j]
         place = t * n * columns
         if t:
-            summed(z, place, function, 1, n, columns, units, h, (t - 1) * n * units, W, 0)
+            summed(z, place, function, turned, n, columns, units, h, (t - 1) * n * units, W, 0)
             lstm_rows(z[t], c[t - 1], gates, c[t], h[t], 0, n)
         else:
-            summed(z, place, function, 1, n, columns, units, h_first, 0, W, 0)
+            summed(z, place, function, turned, n, columns, units, h_first, 0, W, 0)
             lstm_rows(z[t], c_first, gates, c[t], h[t], 0, n)
 
 
@@ -105,9 +110,15 @@ def _steps_back(
         product(gh, 0, function, 0, n, units, columns, gx, t * n * columns, columns, W, 0)
 
 
-def _is_short(n: int, units: int, dtype: Any) -> bool:
+def _turns(steps: int, n: int) -> bool:
+    """Whether the steps are worth to transpose W: OpenBLAS multiplies some rows by it sooner."""
+    return n >= TURNED[0] and steps >= TURNED[1]
+
+
+def _is_short(steps: int, n: int, units: int, dtype: Any) -> bool:
     """Whether the product of a step takes less time than to call it and the loops beside it."""
-    return 4 * n * units * units < few_rows.LEAST and available(dtype)
+    most = SHORT if _turns(steps, n) else few_rows.LEAST
+    return 4 * n * units * units < most and available(dtype)
 
 
 # -- what offers them ------------------------------------------------------------------------------
@@ -119,7 +130,7 @@ def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: 
     units = columns // 4
     same = h_first.dtype == c_first.dtype == W.dtype == x.dtype
     same = same and h_first.shape == c_first.shape == (n, units) and columns == 4 * units
-    short = same and _is_short(n, units, x.dtype)
+    short = same and _is_short(steps, n, units, x.dtype)
     if not same or not steps or not (suits(x[0], calls=8) or (short and suits(x, calls=8))):
         return NotImplemented
     z, (c, h) = np.empty(x.shape, x.dtype), np.empty((2, steps, n, units), x.dtype)
@@ -127,7 +138,7 @@ def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: 
     before, output = dense(c_first, h_first)
     if short:
         with blas.limited(1):
-            given = output, before, *dense(x, W)
+            given = output, before, *dense(x, W.T if _turns(steps, n) else W)
             _steps(*given, z, gates, c, h, blas.gemm(x.dtype))
         f.z, f.c = z, c
         return h, c[-1]
@@ -144,7 +155,7 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     h_first, c_first, _, W = [source.data for source in f._sources]
     h, z, c = f.data[0], f.z, f.c
     steps, n, units = c.shape
-    short = _is_short(n, units, z.dtype)
+    short = _is_short(steps, n, units, z.dtype)
     large = suits(z if short else z[0], calls=8)
     if W.dtype != z.dtype or not large or not z.flags.c_contiguous:
         return NotImplemented
