@@ -3,7 +3,7 @@
 The names of `compute`'s arguments are the inputs. The names that a gradient rule asks for, beside
 its cotangent `g`, say what is retained for it: an input, `out` (one of `output_names` where there
 are several), or one of the intermediates that `compute` keeps (`saved`). A wrong name is refused
-here.
+here. Of `output_names = ("*parts",)`, of which there is any number, none is retained.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Declaration:
     """What a class with a `compute` declares.
 
     `names` are the inputs, of which the last `optional` may be missing; with `variadic` there is
-    any number of inputs, all under one name. `fields` maps settings to defaults, `kinds` to what
-    they may be. `joint` is the rule for all inputs together, `rules` maps an input's name to the
-    rule for it alone; without any it is not `differentiable`.
+    any number of inputs, all under one name; so of outputs where it `gives_any`. `fields` maps
+    settings to defaults, `kinds` to what they may be. `joint` is the rule for all inputs together,
+    `rules` maps an input's name to the rule for it alone; without any it is not `differentiable`.
     """
 
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
@@ -40,6 +40,7 @@ class Declaration:
         if self.variadic and len(parameters) != 1:
             raise DeclarationError(f"{self.label}.compute: expected only *{self.names[-1]}")
         self.outputs = outputs
+        self.gives_any = any([name.startswith("*") for name in outputs])
         self.saved: tuple[str, ...] = tuple(getattr(cls, "saved", ()))
         self.fields = fields(cls)
         self.kinds = kinds(cls, self.fields)

@@ -102,9 +102,7 @@ def unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidTyp
 
 def scalar_as_array(x: Any) -> Any:
     """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
-    if type(x) in BACKENDS or not is_scalar(x):
-        return x
-    return host().asarray(x)
+    return x if type(x) in BACKENDS or not is_scalar(x) else host().asarray(x)
 
 
 def as_constant(value: Any) -> Any:

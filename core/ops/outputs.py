@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
     """Several results as Variables; an operation may leave some of them out, as None."""
     expected = len(f.declared.outputs)
-    if type(results) is not tuple or len(results) != expected:
+    if type(results) is not tuple or len(results) != expected and not f.declared.gives_any:
         got = len(results) if type(results) is tuple else type(results).__name__
         raise TypeError(
             f"{f.label}.compute: expected a tuple of {expected} arrays "

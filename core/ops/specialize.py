@@ -154,9 +154,8 @@ class _Calls(Writer):
         if self.many:
             lines += ["    if n is not None: needs_grad |= 1 << len(n_all)"]
             lines += ["    a_all.append(a); s_all.append(s); n_all.append(n)", "  s0 = s_all[0]"]
-        if hooked:
-            return lines
-        return [*lines, f"  if state.slow_path: return take_slow_path({self.node}, {everything})"]
+        slow = f"  if state.slow_path: return take_slow_path({self.node}, {everything})"
+        return lines if hooked else [*lines, slow]
 
     def _compute(self) -> list[str]:
         specs = self.each("s#")
@@ -207,7 +206,7 @@ class _Calls(Writer):
         lines += self._retain()
         lines += [f"    f._sources = ({self.each('n#')},); f.sequence = next(places)"]
         if several:
-            lines += [f"    f.spec = None; link_outputs(f, v, ({self._retained_outputs()},))"]
+            lines += [f"    f.spec = None; link_outputs(f, v, {self._retained_outputs()})"]
         else:
             mask = self.declared.kept("out", self.arity)
             kept = "y" if mask == self.all else f"y if needs_grad & {mask} else None"
@@ -243,7 +242,8 @@ class _Calls(Writer):
     def _retained_outputs(self) -> str:
         masks = [self.declared.kept(name, self.arity) for name in self.declared.outputs]
         kept = "v[{}]._array if needs_grad & {} else None"
-        return ", ".join([kept.format(i, m) if m else "None" for i, m in enumerate(masks)])
+        some = [kept.format(i, m) if m else "None" for i, m in enumerate(masks)]
+        return "(None,) * len(v)" if self.declared.gives_any else f"({', '.join(some)},)"
 
     def _mask(self) -> str:
         if self.arity == 1:

@@ -113,8 +113,8 @@ def _base_name(trial: Trial, index: int) -> str:
 
 
 def _output_names(op: Any, count: int) -> list[str]:
-    names = list(op.declared.outputs)
-    return names if names else ["out"] * count
+    names = list(op.declared.outputs) or ["out"]
+    return names if len(names) == count else names * count
 
 
 def _named(op: Any, needs_grad: list[str]) -> set[str]:

@@ -39,7 +39,7 @@ def drawn(r: Any, layout: str, dtype: str, *shape: int) -> Array:
     x = r.standard_normal(shape).astype(dtype)
     if layout == "heads last":  # as reshaping (n, l, heads * e) and exchanging axes gives them
         x = np.moveaxis(np.moveaxis(x, -2, 0).copy(), 0, -2)
-    elif layout == "among others":  # as splitting queries, keys and values of one product gives them
+    elif layout == "among others":  # as splitting one product into all three gives them
         x = np.concatenate((x, x, x), axis=-1)[..., shape[-1] : 2 * shape[-1]]
     elif layout == "columns apart":
         x = np.repeat(x, 2, axis=-1)[..., ::2]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, overload
 
-from core import FunctionNode, Variable, anything, as_variable, axes, choice
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.typing import AnyArray, Array
-from plugins.functions.array.concat import Concat
-from plugins.functions.array.remembered import RememberingDomain
-from plugins.functions.array.stack import Stack
+from core.typing import Array
 
 
 def _fits(f: Any, x: Any) -> None:
@@ -25,17 +24,17 @@ def _fits(f: Any, x: Any) -> None:
     farthest = max(map(abs, cuts), default=0)
     if farthest > size:
         raise InvalidType(f"x.shape[{f.axis}] >= {farthest}", f"{size} < {farthest}")
-    if (places := f._places(size)) != sorted(places):
+    if (places := _places(cuts, size)) != sorted(places):
         raise InvalidType("indices that do not fall", f"{cuts}")
 
 
 class SplitAxis(FunctionNode):
-    """x split along an axis, into equal sections or at indices; gradients are joined again.
+    """x split along an axis, into equal sections or at indices; gradients are joined again."""
 
-    In the general form, because the number of outputs depends on the setting.
-    """
-
-    domain = RememberingDomain(
+    indices_or_sections: int | tuple[int, ...]
+    axis: int
+    output_names = ("*parts",)
+    domain = Domain(
         "(...)->(...b)",
         x=anything(),
         settings={
@@ -45,48 +44,42 @@ class SplitAxis(FunctionNode):
         valid=_fits,
     )
 
-    @checked
-    def __init__(self, indices_or_sections: int | Sequence[int], axis: int) -> None:
-        self.indices_or_sections = indices_or_sections
-        self.axis = axis
+    def compute(self, xp, x):
+        before = (slice(None),) * (self.axis % x.ndim)
+        return tuple([x[(*before, cut, ...)] for cut in self._cuts(x.shape)])
 
-    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
-        (x,) = inputs
-        axis = self.axis % x.ndim
-        before = (slice(None),) * axis
-        places = self._places(x.shape[axis])
-        pairs = zip(places[:-1], places[1:], strict=True)
-        return tuple([x[(*before, slice(start, stop), ...)] for start, stop in pairs])
+    def gradient(self, xp, g):
+        known = next(part for part in g if part is not None)
+        parts, shape, axis = [], list(self.input_shape(0)), self.axis
+        for part, cut in zip(g, self._cuts(self.input_shape(0)), strict=True):
+            if part is None:
+                shape[axis] = cut.stop - cut.start
+                part = xp.zeros(tuple(shape), dtype=known.dtype, device=known.device)
+            parts.append(part)
+        return xp.concat(parts, axis=axis)
 
-    def _places(self, size: int) -> list[int]:
-        cuts = self.indices_or_sections
-        if isinstance(cuts, int):
-            return list(range(0, size + 1, size // cuts)) if size else [0] * (cuts + 1)
-        return [0, *[c + size if c < 0 else c for c in cuts], size]
+    def _cuts(self, shape: tuple[int, ...]) -> tuple[slice, ...]:
+        return _cuts(self.indices_or_sections, shape[self.axis])
 
-    def backward(
-        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
-    ) -> tuple[Variable | None, ...]:
-        shape, axis = self.input_shape(0), self.axis
-        places = self._places(shape[axis])
-        known = next(g for g in grad_outputs if g is not None)
-        parts = []
-        for start, stop, g in zip(places[:-1], places[1:], grad_outputs, strict=True):
-            if g is None:
-                part = list(shape)
-                part[axis] = max(stop - start, 0)
-                g = zeros_on_device_of(known, tuple(part))
-            parts.append(g)
-        return (Concat.call(*parts, axis=axis),)
+
+@lru_cache
+def _cuts(where: int | tuple[int, ...], size: int) -> tuple[slice, ...]:
+    return tuple([slice(start, stop) for start, stop in pairwise(_places(where, size))])
+
+
+def _places(where: int | tuple[int, ...], size: int) -> list[int]:
+    """Where parts of an axis begin, and its end."""
+    if isinstance(where, int):
+        return list(range(0, size + 1, size // where)) if size else [0] * (where + 1)
+    return [0, *[place + size if place < 0 else place for place in where], size]
 
 
 class Separate(FunctionNode):
-    """x taken apart along an axis, which its parts lack; gradients are stacked again.
+    """x taken apart along an axis, which its parts lack; gradients are stacked again."""
 
-    In the general form, because the number of outputs is a size.
-    """
-
-    domain = RememberingDomain(
+    axis: int
+    output_names = ("*parts",)
+    domain = Domain(
         "(...)->(...b)",
         x=anything(),
         settings={"axis": axes("x")},
@@ -94,30 +87,16 @@ class Separate(FunctionNode):
         valid="x.shape[axis] > 0",
     )
 
-    @checked
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
-        (x,) = inputs
+    def compute(self, xp, x):
         before = (slice(None),) * (self.axis % x.ndim)
         return tuple([x[(*before, i, ...)] for i in range(x.shape[self.axis])])
 
-    def backward(
-        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
-    ) -> tuple[Variable | None, ...]:
-        known = next(g for g in grad_outputs if g is not None)
-        parts: Sequence[Any] = grad_outputs
-        if any([g is None for g in parts]):  # one array stands for all of them
-            nothing = zeros_on_device_of(known, known.shape)
-            parts = [nothing if g is None else g for g in parts]
-        return (Stack.call(*parts, axis=self.axis),)
-
-
-def zeros_on_device_of(like: Variable, shape: tuple[int, ...]) -> Variable:
-    """Zeros of a shape, in the dtype and on the device of a Variable."""
-    array = like.array
-    return as_variable(like.xp.zeros(shape, dtype=array.dtype, device=array.device))
+    def gradient(self, xp, g):
+        known = next(part for part in g if part is not None)
+        if any([part is None for part in g]):  # one array stands for all of them
+            nothing = xp.zeros(known.shape, dtype=known.dtype, device=known.device)
+            g = [nothing if part is None else part for part in g]
+        return xp.stack(g, axis=self.axis)
 
 
 @overload
@@ -155,7 +134,7 @@ def split_axis(
     >>> F.split_axis(np.arange(3, dtype="f"), [1], axis=0)
     (variable([0.], dtype=float32), variable([1., 2.], dtype=float32))
     """
-    parts = SplitAxis(indices_or_sections, axis).apply((x,))
+    parts = SplitAxis.call(x, indices_or_sections, axis)
     return parts if force_tuple or len(parts) > 1 else parts[0]
 
 
@@ -180,4 +159,4 @@ def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     x = as_variable(x)
     if -x.ndim <= axis < x.ndim and x.shape[axis] == 0:
         return ()
-    return Separate(axis).apply((x,))
+    return Separate.call(x, axis)

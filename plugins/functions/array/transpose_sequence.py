@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from core import FunctionNode, Variable, anything, as_variable, choice
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.errors import InvalidType
-from core.typing import AnyArray, Array
-from plugins.functions.array.remembered import RememberingDomain
-from plugins.functions.array.split_axis import zeros_on_device_of
+from core.typing import Array
 from plugins.functions.refusal import require
 
 
@@ -33,12 +31,11 @@ def _not_rising(f: Any, *xs: Any) -> None:
 
 
 class TransposeSequence(FunctionNode):
-    """Sequences (examples, not rising in length) to the batches of each time, and back.
+    """Sequences (examples, not rising in length) to the batches of each time, and back."""
 
-    In the general form, because the number of outputs is a length.
-    """
-
-    domain = RememberingDomain(
+    length: int | None = None
+    output_names = ("*batches",)
+    domain = Domain(
         "(...)*->(...b)",
         xs=anything(),
         settings={"length": choice(None)},
@@ -47,28 +44,19 @@ class TransposeSequence(FunctionNode):
         valid=_not_rising,
     )
 
-    def __init__(self, length: int | None = None) -> None:
-        self.length = length
+    def compute(self, xp, *xs):
+        return _by_time(xp, xs, xs[0].shape[0] if self.length is None else self.length)
 
-    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
-        length = inputs[0].shape[0] if self.length is None else self.length
-        return _by_time(as_variable(inputs[0]).xp, inputs, length)
-
-    def backward(
-        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
-    ) -> tuple[Variable | None, ...]:
-        shapes = [self.input_shape(i) for i in range(len(self.inputs))]
-        known = next((g for g in grad_outputs if g is not None), None)
-        if known is None:
-            return (None,) * len(indexes)
-        steps = [
-            zeros_on_device_of(known, (sum([s[0] > time for s in shapes]), *shapes[0][1:]))
-            if g is None
-            else g
-            for time, g in enumerate(grad_outputs)
-        ]
-        gradients = TransposeSequence(len(shapes)).apply(steps)
-        return tuple([gradients[i] for i in indexes])
+    def gradient(self, xp, g):
+        shapes = [self.input_shape(i) for i in range(len(self._sources))]
+        known = next(step for step in g if step is not None)
+        steps = []
+        for time, step in enumerate(g):
+            if step is None:
+                shape = sum([s[0] > time for s in shapes]), *shapes[0][1:]
+                step = xp.zeros(shape, dtype=known.dtype, device=known.device)
+            steps.append(step)
+        return _by_time(xp, steps, len(shapes))
 
 
 def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
@@ -93,4 +81,4 @@ def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
         return ()
     first = as_variable(xs[0])
     require("transpose_sequence", ("xs[0].ndim > 0", first.ndim > 0, True))
-    return TransposeSequence(first.shape[0]).apply(xs)
+    return TransposeSequence.call(*xs, length=first.shape[0])
