@@ -7,7 +7,6 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.typing import Array, Axes, Axis
-from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.axes import axes_of, axes_within, count_along, kept_shape
 from plugins.functions.math.sum import sum
@@ -76,9 +75,9 @@ def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variab
     x, weights = as_variable(x), as_variable(weights)
     if weights.dtype == x.dtype and (widened := halves_widened(x, weights)) is not None:
         return cast(_mean(widened[0], axis, widened[1], keepdims), x.dtype)
-    if weights.shape != x.shape:
-        weights = broadcast_to(_along(x, axis, weights), x.shape)
-    return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
+    if weights.shape == x.shape:
+        return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
+    return sum(x * _along(x, axis, weights), axis, keepdims) / sum(weights)
 
 
 def _along(x: Variable, axis: Axes, weights: Variable) -> Variable:
