@@ -310,6 +310,21 @@ def _copied(value: Any) -> Any:
     return backend.of(value).copy(value) if _is_array(value) else value
 
 
+def _torn(values: Mapping[str, Any], archive: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with entries for an array that has another name too, with other numbers."""
+    first: dict[int, str] = {}
+    found = {}
+    for name, value in values.items():
+        other = first.setdefault(id(value), name) if _is_array(value) else name
+        if other != name and _bytes(archive, name) != _bytes(archive, other):
+            found[name] = f"it is one array with {other}, of which the file has other numbers"
+    return found
+
+
+def _bytes(archive: Mapping[str, Any], name: str) -> bytes:
+    return np.asarray(archive[name]).tobytes()
+
+
 def _check_fit(
     who: str, before: _Outline, source: EntriesDeserializer, obj: Any, cautions: str
 ) -> None:
@@ -323,6 +338,8 @@ def _check_fit(
         for name, stored in names.items()
         if stored in archive
     }
+    fitting = {names[n]: values[n] for n in names if not misfits.get(names[n], "missing")}
+    misfits |= _torn(fitting, archive)
     stated = {source.path + name: misfit for name, misfit in before.statements.items()}
     misfits |= {name: source.contradiction(name, misfit) for name, misfit in stated.items()}
     lines = [f"  {stored}: {problem}" for stored, problem in misfits.items() if problem]

@@ -215,6 +215,21 @@ def test_all_that_does_not_fit_is_told_at_once_and_nothing_changes(kind, path):
     assert state(target) == before
 
 
+def test_one_array_of_two_names_takes_no_two_arrays(kind, path):
+    shared = np.zeros(2)
+    target = Bag(a=shared, b=shared)
+    kind.save(path, Bag(a=np.ones(2), b=np.array([1.0, np.nan])))
+    with pytest.raises(CheckpointError, match="b: it is one array with a, of which the file has"):
+        kind.load(path, target)
+    assert not shared.any()
+    kind.load(path, target, ignore_names="b")
+    assert shared.tolist() == [1, 1]
+    kind.save(path, target)
+    shared[:] = 0
+    kind.load(path, target)
+    assert shared.tolist() == [1, 1]
+
+
 def test_without_strict_what_the_file_lacks_stays(kind, path):
     kind.save(path, Bag(a=1))
     target = Bag(a=0, b=5)
