@@ -38,7 +38,8 @@ def check_op(
     so), and results in every floating dtype with float64; gradients on kinks are numbers; strided,
     empty, broadcast and 0-d inputs work; inputs are not written to; exactly the arrays that the
     rules name are retained; kernels equal the formula; backends equal NumPy; a repetition gives the
-    same bits, and so does a trace (`core.trace`).
+    same bits, and so does a trace (`core.trace`), in which a declared op calls nothing of NumPy's
+    but by `xp`.
 
     Args:
         op: A FunctionNode class with a domain.

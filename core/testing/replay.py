@@ -14,7 +14,7 @@ from core.graph.backprop import grad
 from core.graph.variable import Variable
 from core.ops.function_node import FunctionNode
 from core.testing.trial import Trial
-from core.tracing import trace
+from core.tracing import tape, trace
 
 
 def traced(trial: Trial) -> None:
@@ -34,10 +34,22 @@ def traced(trial: Trial) -> None:
         outputs = trial.run(inputs)
         return [*[y.array for y in outputs], *_gradients(inputs, outputs, cotangents)]
 
+    def call_by_namespace(arrays: list[Any], cotangents: list[Any]) -> list[Any]:
+        found = call(arrays, cotangents)
+        if trial.op.declared is None:  # the general form is given no namespace
+            return found
+        for name in tape.current().called_of_numpy:
+            raise AssertionError(
+                f"traced: {trial.op.__name__} calls numpy.{name}, which knows the arrays of NumPy "
+                f"alone. Write xp.{name}: xp is the library of the arrays, which `compute` and "
+                "gradient rules are given."
+            )
+        return found
+
     with formulas_alone(trial):
         expected = call(arrays, cotangents)
     try:
-        program = trace(call, arrays, cotangents)
+        program = trace(call_by_namespace, arrays, cotangents)
     except TraceError as error:
         error.add_note(
             "Is what it computes to depend on values? Then say so in its domain: "

@@ -234,10 +234,13 @@ class TracedArray(Operators):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise self._tape.refusal(f"numpy.{ufunc.__name__}.{method} cannot be traced")
+        if not any(type(x).__module__ == "numpy" for x in inputs):  # a scalar on the left of `*`
+            self._tape.called_of_numpy.append(ufunc.__name__)
         return getattr(self._tape.xp, ufunc.__name__)(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+        self._tape.called_of_numpy.append(path)
         where: Any = self._tape.xp
         for part in path.split("."):
             where = getattr(where, part)

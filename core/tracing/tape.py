@@ -96,6 +96,7 @@ class Tape:
         self.refused: TraceError | None = None  # also where the function goes on after it
         self.applied: list[Applied] | None = None  # operations, where somebody wants to know
         self.xp: Any = None  # the namespace of traced arrays
+        self.called_of_numpy: list[str] = []  # functions that were not asked of this namespace
         self.drawn: list[Equation] = []  # what has drawn, once more where it has again
         self.same: dict[Value, Value] = {}  # of what has drawn again: what it was the first time
         self.again: Iterator[Equation] | None = None  # what it is that draws again

@@ -30,6 +30,29 @@ def test_an_operation_that_looks_at_values_says_so():
     check_op(Peeking, square, ["numpy"])
 
 
+@pytest.mark.parametrize("library", ["numpy", "xp"])
+@pytest.mark.parametrize("rule", ["compute", "gradient"])
+def test_an_operation_that_calls_numpy_itself_is_found(library, rule):
+    """Where NumPy is the only backend, its results are right."""
+
+    def of(xp, here):
+        return np if library == "numpy" and here == rule else xp
+
+    class Sine(Elementwise):
+        domain = Domain(x=real(-2, 2))
+
+        def compute(self, xp, x):
+            return of(xp, "compute").sin(x)
+
+        def gradient(self, xp, g, x):
+            return g * of(xp, "gradient").where(x > 4, x, xp.cos(x))
+
+    if library == "xp":
+        return check_op(Sine, np.sin, ["numpy"], checks=["traced"], examples=4)
+    with pytest.raises(AssertionError, match=r"Sine calls numpy.(sin|where), .* Write xp"):
+        check_op(Sine, np.sin, ["numpy"], shrink=False)
+
+
 def test_an_operation_that_keeps_what_it_saw_is_found():
     class Remembering(FunctionNode):
         """Gives what it gave first, which a trace has no values of."""
