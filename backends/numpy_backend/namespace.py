@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.decompositions import linalg
 from backends.numpy_backend.methods import METHODS, OF_FEW
 from backends.numpy_backend.products import matmul
 from backends.numpy_backend.sums import added, greatest, least, mean, multiplied, running, total
@@ -37,7 +38,7 @@ def _module(**replaced: Any) -> ModuleType:
         replaced["astype"] = astype
     made = ModuleType("numpy", "The numpy module with some functions replaced.")
     rarer = {name: Rarer(name) for name in dir(np) if name not in vars(np)}
-    vars(made).update({**rarer, **vars(np), "fft": np.fft, "linalg": np.linalg, **replaced})
+    vars(made).update({**rarer, **vars(np), "fft": np.fft, "linalg": linalg, **replaced})
     del made.__getattr__
     return made
 

@@ -155,6 +155,9 @@ def test_ill_fitting_input_is_refused_in_three_parts(call, message):
     refused_in_three_parts(call, message)
 
 
+ONE_SINGULAR = np.stack([np.eye(2), -np.eye(2), np.ones((2, 2))])
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -166,7 +169,9 @@ def test_ill_fitting_input_is_refused_in_three_parts(call, message):
         (lambda: F.diagonal(X, 0, 1, 1), ValueError, "each once"),
         (lambda: F.as_strided(X, (2,), (1, 1)), ValueError, "expected 1 strides"),
         (lambda: F.cumsum(X, (0, 1)), TypeError, "axis to be a whole number or None"),
-        (lambda: F.inv(np.zeros((2, 2))), np.linalg.LinAlgError, "ingular"),
+        (lambda: F.inv(np.zeros((2, 2))), np.linalg.LinAlgError, "^inv: .* of .2, 2.: singular"),
+        (lambda: F.batch_inv(ONE_SINGULAR), np.linalg.LinAlgError, r"at \[2\] of .*identity"),
+        (lambda: F.cholesky(-np.eye(2)), np.linalg.LinAlgError, "^cholesky: .* positive definite"),
     ],
 )
 def test_wrong_arguments_are_refused(call, error, message):
