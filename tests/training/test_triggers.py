@@ -212,6 +212,9 @@ def test_early_stopping_has_a_last_moment_and_says_it(capsys):
     assert fired(make, 3, observe=lambda i: {"loss": -i}) == [3]
     assert fired(make, 3, observe=lambda i: {"loss": i}) == [3]
     assert "1 of 2 checks" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match="Trigger: 'main/f1' does not tell .* mode='max'"):
+        triggers.EarlyStoppingTrigger(monitor="main/f1")
+    triggers.EarlyStoppingTrigger(monitor="main/f1", mode="max")
     assert triggers.EarlyStoppingTrigger(patience=7).patience == 7
 
 

@@ -19,7 +19,8 @@ class EarlyStoppingTrigger(ImprovementTrigger):
     when `max_trigger` does.
 
     `mode` says which way is better: 'min', 'max', or 'auto', which takes 'max' for names with
-    'accuracy' in them. With `verbose`, every check without improvement is printed. `patience` is
+    'accuracy' in them, and else 'min': with a warning, unless they have 'loss', 'error' or
+    'perplexity' in them. With `verbose`, every check without improvement is printed. `patience` is
     another name of `patients`.
 
     >>> from types import SimpleNamespace

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from core.errors import nearest
+from core.errors.place import warn
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from core.training import Loop
 
 _MODES = ("auto", "max", "min")
+_LESS_IS_BETTER = ("loss", "error", "perplexity")
 
 
 class ImprovementTrigger(NeedsInit):
@@ -32,6 +34,11 @@ class ImprovementTrigger(NeedsInit):
             raise ValueError(
                 f"{self._name}: expected mode 'auto', 'max' or 'min', got {mode!r}."
                 + nearest(str(mode), _MODES)
+            )
+        if mode == "auto" and not any(word in monitor for word in ("accuracy", *_LESS_IS_BETTER)):
+            warn(
+                f"{self._name}: {monitor!r} does not tell which way is better, and less is taken "
+                "for it. Say mode='min' or mode='max'."
             )
         self.monitor = monitor
         self.patience = patience

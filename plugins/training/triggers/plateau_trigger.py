@@ -21,7 +21,8 @@ class PlateauTrigger(ImprovementTrigger):
     is to be extended before it, or of greater priority, if it is its value that counts.
 
     `mode` says which way is better: 'min', 'max', or 'auto', which takes 'max' for names with
-    'accuracy' in them. With `verbose`, every check without improvement is printed.
+    'accuracy' in them, and else 'min': with a warning, unless they have 'loss', 'error' or
+    'perplexity' in them. With `verbose`, every check without improvement is printed.
 
     Raises ValueError for a patience below 1, or another mode.
 
