@@ -277,12 +277,9 @@ class GradientMethod(DeclaredByRule, Accumulating):
     def _is_anothers(self, step: Step) -> bool:
         """Whether the rule is one that the setup of another optimizer has given."""
         makes_rules_by_itself = type(self).create_update_rule is GradientMethod.create_update_rule
-        rule = step.rule
-        return (
-            rule.by_setup
-            and makes_rules_by_itself
-            and rule.hyperparam.parent is not self.hyperparam
-        )
+        rule, numbers = step.rule, step.rule.hyperparam.parent
+        of_an_optimizer = rule.by_setup and numbers is not None  # version 1's rules follow none
+        return makes_rules_by_itself and of_an_optimizer and numbers is not self.hyperparam
 
     def _tell_of_another(self, target: Link, steps: list[Step], are_all: bool) -> None:
         """Warn, once, where the setup of another optimizer has replaced rules of this one."""
