@@ -136,8 +136,10 @@ def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     shifts = (shift,) * len(along) if isinstance(shift, int) else tuple(shift)
     if len(shifts) != len(along):
         raise ValueError(f"roll: expected a shift for each of {len(along)} axes, got {shift}")
-    found = dict(zip(along, shifts, strict=True))
-    return Roll.call(y, tuple([found.get(a, 0) for a in range(y.ndim)]))
+    whole = [0] * y.ndim
+    for a, by in zip(along, shifts, strict=True):  # an axis may come twice
+        whole[a] += by
+    return Roll.call(y, tuple(whole))
 
 
 def repeat(x: Array, repeats: Any, axis: int | None = None) -> Variable:
