@@ -255,6 +255,19 @@ def test_sizes_are_the_product_with_scales_in_their_own_precision():
     compare(*one("Resize", {"x": x, "roi": None, "scales": scales}, mode="linear"))
 
 
+@pytest.mark.parametrize("how", ["floor", "ceil", "round_prefer_floor"])
+@pytest.mark.parametrize("where", ["asymmetric", "half_pixel"])
+def test_the_nearest_is_decided_in_float32(where, how):
+    """As 4 / (4 / 3) is 3 there, with scales in float32."""
+    x = np.arange(9, dtype="f").reshape(1, 1, 1, 9)
+    mode = {"mode": "nearest", "nearest_mode": how, "coordinate_transformation_mode": where}
+    for n in (3, 5, 7, 12, 15, 21, 24, 26):
+        scales = np.array([1, 1, 1, n / 9], "f")
+        compare(*one("Resize", {"x": x, "roi": None, "scales": scales}, **mode))
+        sizes = np.array([1, 1, 1, n])
+        compare(*one("Resize", {"x": x, "roi": None, "scales": None, "sizes": sizes}, **mode))
+
+
 # ---------------------------------------------------------------------- pooling
 
 

@@ -11,9 +11,9 @@ from core import functions as F
 from plugins.imported.operators.common import host, ints, is_float, like, plain, sized, xp_of
 
 
-def _places(mode: str, out: int, n: int, scale: float, roi: Any) -> Any:
-    """Where the elements of the result lie along the input."""
-    i = np.arange(out, dtype="d")
+def _places(mode: str, out: int, n: int, scale: Any, roi: Any) -> Any:
+    """Where the elements of the result lie along the input, in the dtype of the scale."""
+    i = np.arange(out, dtype=scale.dtype)
     if mode == "half_pixel":
         return (i + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
@@ -37,6 +37,7 @@ def _places(mode: str, out: int, n: int, scale: float, roi: Any) -> Any:
 
 
 def _nearest(x: Any, how: str) -> Any:
+    x = x.astype("d")  # in which what is added is not rounded
     if how == "round_prefer_floor":
         return np.ceil(x - 0.5)
     if how == "round_prefer_ceil":
@@ -59,7 +60,9 @@ def _matrix(node: Any, out: int, n: int, scale: float, roi: Any) -> tuple[Any, A
     """The weights (out, n), and which results lie outside of the input."""
     mode, old = node.get("mode", "nearest"), _is_old(node)
     where = "asymmetric" if old else node.get("coordinate_transformation_mode", "half_pixel")
-    x = _places(where, out, n, scale, roi)
+    # The nearest is decided in the scales' own float32, in which 4 / (4 / 3) is 3, as elsewhere.
+    kind = np.float32 if mode == "nearest" else np.float64
+    x = _places(where, out, n, kind(scale), roi)
     outside = (x < 0) | (x > n - 1) if where == "tf_crop_and_resize" else np.zeros(out, bool)
     if mode == "nearest":
         how = "floor" if old else node.get("nearest_mode", "round_prefer_floor")
