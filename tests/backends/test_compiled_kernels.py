@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,13 @@ from compiled_kernels import taking
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
-from backends.numpy_backend.kernels.compiled import normalization, own_statistics, pooling, softmax
+from backends.numpy_backend.kernels.compiled import (
+    choice,
+    normalization,
+    own_statistics,
+    pooling,
+    softmax,
+)
 from core.registry import configuration
 from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
@@ -285,6 +292,24 @@ def test_relu_on_many_elements(always: None, divided: None) -> None:
     out.grad = g
     out.backward()
     np.testing.assert_array_equal(v.grad, np.where(y > 0, g, 0))
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (2, 1, 1, 6), (3, 5, 1), ()])
+@pytest.mark.parametrize("otherwise", [False, True])
+def test_masks_that_repeat_are_loops(shape: Any, otherwise: bool, always: None) -> None:
+    r = np.random.default_rng(0)
+    mask, (x, y) = r.random(shape) < 0.5, r.standard_normal((2, 2, 3, 5, 6), "f")
+    op, first, second = (choice.where_number, -1.5, x) if otherwise else (choice.where, x, y)
+    expected = np.where(mask, first, second)
+    settings = SimpleNamespace(number=-1.5, otherwise=otherwise)
+    given = (x,) if otherwise else (x, y)
+    np.testing.assert_array_equal(op(settings, np, np.asarray(mask), *given), expected)
+    v, w = core.Variable(x), core.Variable(y)
+    F.sum((F.where(mask, -1.5, v) if otherwise else F.where(mask, v, w)) ** 2).backward()
+    kept = np.broadcast_to(mask, x.shape)
+    np.testing.assert_array_equal(v.grad, np.where(kept != otherwise, 2 * x, 0))
+    if not otherwise:
+        np.testing.assert_array_equal(w.grad, np.where(kept, 0, 2 * y))
 
 
 ROW, ROWS = (4,), (6, 4)

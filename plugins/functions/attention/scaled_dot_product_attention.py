@@ -123,11 +123,8 @@ def _weights(products: Variable, allowed: Any) -> Variable:
     # Finite, so that a row of nothing else gives no NaN, and less than scores of the dtype are.
     narrow = backend.of(products.array).dtype_name(products.dtype) == "float16"
     lowest = -65504.0 if narrow else -1e38
-    zeros = products.xp.zeros_like(products.array)
-    # A mask with leading axes of its own widens the products here.
-    never = products.xp.full_like(products.array, lowest)
-    weights = softmax(where(allowed, products, never), axis=-1)
-    return where(allowed, weights, zeros)
+    weights = softmax(where(allowed, products, lowest), axis=-1)
+    return where(allowed, weights, 0.0)
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
