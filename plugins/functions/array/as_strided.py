@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from core import Variable, as_variable
 from core.errors import InvalidType
@@ -44,13 +43,17 @@ def as_strided(
     if len(shape) != len(strides):
         raise ValueError(f"as_strided: expected {len(shape)} strides, one an axis; got {strides}")
     offset = storage_offset or 0
-    steps = [[s * i for i in range(n)] for n, s in zip(shape, strides, strict=True)]
-    places = [offset + sum(step) for step in product(*steps)]
-    if places and not 0 <= min(places) <= max(places) < x.size:
+    ways = [s * (n - 1) for n, s in zip(shape, strides, strict=True)]  # to the ends of the axes
+    lowest = offset + sum([way for way in ways if way < 0])
+    highest = offset + sum([way for way in ways if way > 0])
+    if 0 not in shape and not 0 <= lowest <= highest < x.size:
         raise InvalidType(
             f"elements among 0 to {x.size - 1}",
-            f"elements {min(places)} to {max(places)}",
+            f"elements {lowest} to {highest}",
             operation="as_strided",
         )
-    indices = x.backend.asarray(places, "int64", x.device)
-    return take(x.reshape((x.size,)), indices, axis=0).reshape(shape)
+    places = x.backend.asarray([offset], "int64", x.device)
+    for n, step in zip(shape, strides, strict=True):
+        steps = x.backend.asarray([step * i for i in range(n)], "int64", x.device)
+        places = x.backend.xp.reshape(places[:, None] + steps, (-1,))
+    return take(x.reshape((x.size,)), places, axis=0).reshape(shape)
