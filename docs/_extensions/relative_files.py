@@ -41,7 +41,9 @@ def led(app: Any, name: str, content: list[str]) -> None:
     """The text of a page as the site reads it."""
     text = content[0]
     if name in ("changelog", "contributing"):
-        text = (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
+        page = ROOT / f"{name.upper()}.md"
+        app.env.note_dependency(page)  # so that it is read again when that changes
+        text = page.read_text(encoding="utf-8")
         text = LINKS.sub(lambda match: f"]({'' if match[1] else '../'}{match[2]}", text)
     page = Path(app.env.doc2path(name))
     text = FOLDERS.sub(lambda match: _named(match, page), text)
