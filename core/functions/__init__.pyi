@@ -1695,7 +1695,7 @@ def erfc(x: Array) -> Variable:
 def erfcx(x: Array) -> Variable:
     """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
 
-    With y the result, the derivative is 2 x y - 2 / √π.
+    With y the result, the derivative is 2 x y - 2 / √π, computed without this difference for x > 0.
 
     Args:
         x: Floating, of any shape.

@@ -98,6 +98,23 @@ def test_the_derivative_of_log_ndtr_far_below():
     np.testing.assert_allclose(x.grad, expected, rtol=1e-6, atol=1e-30)
 
 
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 3e-6), ("d", 5e-15)])
+def test_derivatives_of_erfcx_and_log_ndtr_far_out(dtype, rtol):
+    """Terms as great as 1 cancelled: a slope at 1e4 was rounding alone, and a curvature 1e12."""
+    far = np.array([300, 3e3, 1e4, 1e6], dtype)
+    exact = far.astype("d")
+    for n in (1, 70_000):  # by the formula, and in a loop
+        x = Variable(np.repeat(far, n))
+        (slope,) = _derivative(F.erfcx(x), x)
+        small = 0.5 / exact**2
+        expected = -2 * small * (1 - 3 * small + 15 * small**2 - 105 * small**3)
+        np.testing.assert_allclose(slope.array[::n], expected / math.sqrt(math.pi), rtol=rtol)
+        (slope,) = _derivative(F.log_ndtr(-x), x)
+        (bend,) = _derivative(slope, x)
+        one = 1 - 1 / exact**2 + 6 / exact**4 - 50 / exact**6
+        np.testing.assert_allclose(bend.array[::n], -one, rtol=max(rtol, 1e-9))
+
+
 def test_third_derivatives_of_digamma_are_polygammas():
     x = Variable(np.array([0.7, 3.0]))
     y = F.digamma(x)

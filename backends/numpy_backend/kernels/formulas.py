@@ -92,7 +92,12 @@ _LONG = (  # among these; each has one loop for all shapes
     "math.ndtr:Ndtri",
 )
 
-_LONG_GRADIENTS = ("math.gamma:Digamma", "math.gamma:LGamma", "math.ndtr:LogNdtr")
+_LONG_GRADIENTS = (
+    "math.erfc:Erfcx",
+    "math.gamma:Digamma",
+    "math.gamma:LGamma",
+    "math.ndtr:LogNdtr",
+)
 
 COMPUTE = _named(f"{_HERE}:compute", *_AS_LARGE, *_OF_FEW, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
 COMPUTE |= _named(f"{_HERE}:compute_long", *_LONG)

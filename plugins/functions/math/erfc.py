@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, real
+from core import Domain, Elementwise, choice, real
 from plugins.functions.derived import function_of
 from plugins.functions.math import error_functions
 
@@ -36,7 +36,7 @@ class Erfc(Elementwise):
 class Erfcx(Elementwise):
     """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
 
-    With y the result, the derivative is 2 x y - 2 / √π.
+    With y the result, the derivative is 2 x y - 2 / √π, computed without this difference for x > 0.
 
     Returns:
         The shape and dtype of `x`, positive; about 1 / (x √π) for large x.
@@ -55,8 +55,31 @@ class Erfcx(Elementwise):
         below = xp.where(x < 0, x, 0.0)
         return xp.where(x < 0, 2.0 * xp.exp(below * below) - right, right)
 
-    def gradient(self, xp, g, x, out):
-        return g * (x * out * 2.0 - 2 / sqrt(pi))
+    def gradient(self, xp, g, x):
+        return g * ErfcxSlope(1).evaluate(x)
+
+
+class ErfcxSlope(Elementwise):
+    """A derivative of erfcx, whose own is the next.
+
+    They follow from each other, y(n + 1) = 2 n y(n - 1) + 2 x y(n), which cancels for x > 0 alone.
+    """
+
+    order: int = 1
+    wide = True
+    domain = Domain(x=real(-2, 6), settings={"order": choice(1, 2, 3)})
+
+    def compute(self, xp, x):
+        right = error_functions.scaled_tail(xp, xp.abs(x), self.order)
+        below = xp.where(x < 0, x, 0.0)
+        before = 2.0 * xp.exp(below * below) - error_functions.scaled_tail(xp, -below)
+        left = below * before * 2.0 - 2 / sqrt(pi)
+        for n in range(1, self.order):
+            before, left = left, 2.0 * n * before + 2.0 * below * left
+        return xp.where(x < 0, left, right)
+
+    def gradient(self, xp, g, x):
+        return g * ErfcxSlope(self.order + 1).evaluate(x)
 
 
 erfc = function_of(Erfc, "erfc")

@@ -6,25 +6,48 @@ Each takes the namespace first, and arrays of float32 or float64.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import factorial, inf, nan, pi, sqrt
 from typing import Any
 
 from core.typing import AnyArray
 
 
-def scaled_tail(xp: Any, x: Any) -> AnyArray:
-    """exp(x^2) erfc(x) for x >= 0, to a few units in the last place of float64.
+def scaled_tail(xp: Any, x: Any, order: int = 0) -> AnyArray:
+    """exp(x^2) erfc(x) for x >= 0, or a derivative, to a few units in the last place of float64.
 
     It is c(z) / (3 + x), with c a Chebyshev series in z = (3 - x) / (3 + x), interpolated at 200
-    points with 60 digits.
+    points with 60 digits. So are derivatives, with series that follow from c and higher powers.
     """
     z = 6.0 / (3.0 + x) - 1.0
+    first, *others = _series_of(order)
     last, before = xp.zeros_like(x), xp.zeros_like(x)
-    for c in reversed(_SERIES[1:]):
+    for c in reversed(others):
         last, before = 2.0 * z * last - before + c, last
-    return (z * last - before + _SERIES[0]) / (3.0 + x)
+    return (z * last - before + first) / (3.0 + x) ** (order + 1)
 
 
+@cache
+def _series_of(order: int) -> list[float]:
+    """The series of a derivative, from all terms: the last ones grow with each.
+
+    With u = 1 / (3 + x), the derivative of u^n p(z) is -u^(n+1) (n p(z) + (z + 1) p'(z)).
+    """
+    if order == 0:
+        return _SERIES[:ENOUGH]
+    p = _SERIES if order == 1 else _series_of(order - 1)
+    slope = [0.0] * (len(p) + 1)
+    for k in range(len(p) - 1, 0, -1):
+        slope[k - 1] = slope[k + 1] + 2 * k * p[k]
+    slope[0] /= 2
+    found = [-order * c - d for c, d in zip(p, slope, strict=False)]
+    for k, d in enumerate(slope[: len(p) - 1]):  # z times the term k is half of each beside it
+        found[k + 1] -= d / 2 if k else d
+        found[k - 1] -= d / 2 if k else 0.0
+    return found
+
+
+ENOUGH = 24  # terms, for erfcx itself
 _SERIES = [
     1.413438223980872,
     1.1314768490746974,
@@ -50,6 +73,14 @@ _SERIES = [
     3.8434305894151518e-15,
     3.3163748896188907e-18,
     -1.9337385406947119e-16,
+    1.9575527926615459e-17,
+    8.0386516602744545e-18,
+    -2.0047100385362378e-18,
+    -1.911800429042814e-19,
+    1.3815358416558661e-19,
+    -8.3581992864005182e-21,
+    -6.8495672452635267e-21,
+    1.5471511010804235e-21,
 ]
 
 
