@@ -98,6 +98,24 @@ def test_values_and_gradients_are_those_of_the_formula(
     compare(sizes, causal, layout, dtype, *lead)
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9)), min_size=1, max_size=3),
+    st.integers(1, 4),
+)
+@example([(3, 3), (2, 4)], 2)  # as many elements as there is memory, of which some come twice
+def test_matrices_are_found_in_memory(axes: list[tuple[int, int]], columns: int) -> None:
+    shape, steps = [*[n for n, _ in axes], columns], [*[step for _, step in axes], 1]
+    x = np.lib.stride_tricks.as_strided(np.arange(99.0), shape, [8 * step for step in steps])
+    memory, starts, row = attention._lying(x)
+    found = [
+        [memory[start + r * row + c] for c in range(columns)]
+        for start in starts
+        for r in range(shape[-2])
+    ]
+    np.testing.assert_array_equal(np.reshape(found, shape), x)
+
+
 def test_huge_scores_do_no_harm() -> None:
     q = np.full((1, 40, 8), 1e3, "f")
     y = Attention(10.0, True).evaluate(q, q, q)

@@ -153,9 +153,12 @@ def _layout(shape: Shape, strides: tuple[int, ...], size: int) -> _Layout | None
     starts = np.zeros(shape[:-2], np.intp)
     for axis, step in enumerate(steps):
         starts += (np.arange(shape[axis]) * step).reshape(-1, *(1,) * (starts.ndim - axis - 1))
-    order = sorted(range(len(shape) - 1), key=lambda axis: -strides[axis])
+    order = (*sorted(range(len(shape) - 1), key=lambda axis: -strides[axis]), len(shape) - 1)
     length = 1 + sum([(n - 1) * s // size for n, s in zip(shape, strides, strict=True)])
-    return _Layout((*order, len(shape) - 1), length, length == prod(shape), starts.reshape(-1), row)
+    sizes, further = [shape[axis] for axis in order], [strides[axis] for axis in order]
+    each = [prod(sizes[i + 1 :]) * size for i in range(len(sizes))]  # were nothing between them
+    dense = all([n == 1 or a == b for n, a, b in zip(sizes, further, each, strict=True)])
+    return _Layout(order, length, dense, starts.reshape(-1), row)
 
 
 def _lying(x: Array) -> tuple[Array, Array, int]:
