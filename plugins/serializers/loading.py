@@ -213,7 +213,8 @@ def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
         if shape:
             return f"expected a single value, the file has an array of shape {shape}"
         is_text, takes_text = dtype.kind in "US", isinstance(value, str | bytes)
-        return "" if is_text == takes_text else f"expected {value!r:.40} or similar, not {dtype}"
+        fits = is_text == takes_text and (dtype.kind != "c" or np.iscomplexobj(value))
+        return "" if fits else f"expected {value!r:.40} or similar, not {dtype}"
     if tuple(value.shape) != shape:
         return f"shape {tuple(value.shape)} expected, the file has {shape}"
     wanted = _dtype_of(value)

@@ -85,12 +85,15 @@ class TensorEntries(Entries):
         self._check_digest(data)
         try:
             found = dict(library.deserialize(data))
-            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+            text = data[8 : 8 + int.from_bytes(data[:8], "little")]
+            header = json.loads(text, object_pairs_hook=_once)
+            self._arrays = {name: self._array(name, **parts) for name, parts in found.items()}
+        except CheckpointError:
+            raise
         except (library.SafetensorError, ValueError, RecursionError) as error:
             raise self._damaged(str(error), instead(data, SAFETENSORS)) from error
-        self._arrays = {name: self._array(name, **parts) for name, parts in found.items()}
-        text = header.get("__metadata__", {}).get(_KEY, "").encode()
-        none = json.loads(text.rpartition(MARK)[2]) if MARK in text else []
+        mark = header.get("__metadata__", {}).get(_KEY, "").encode()
+        none = json.loads(mark.rpartition(MARK)[2]) if MARK in mark else []
         self._arrays.update(dict.fromkeys(none, NONE))
         self.specs = {
             name: Spec(a.shape, a.dtype, is_none(a), a.nbytes) for name, a in self._arrays.items()
@@ -141,6 +144,14 @@ class ShardedEntries(Entries):
 
     def __getitem__(self, name: str) -> Array:
         return cast(Array, self._arrays[name])
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of the header; raises ValueError for two of one name, which the format forbids."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("its header has two entries of one name")
+    return found
 
 
 def _bfloat16(data: Any) -> Array:

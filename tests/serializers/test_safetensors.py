@@ -84,6 +84,13 @@ def test_foreign_dtypes_are_named(path):
         {"a": {"dtype": "F64", "shape": [1], "data_offsets": [8, 0]}},
         {"a": {"dtype": "F64", "shape": [1], "data_offsets": [0, 10**15]}},
         {"a": {"dtype": "F64", "shape": [2**40, 2**40], "data_offsets": [0, 8]}},
+        {
+            "a": {"dtype": "F64", "shape": [0, 2**62, 2**62], "data_offsets": [0, 0]},
+            "b": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]},
+        },
+        {"a": {"dtype": "F64", "shape": [1] * 100, "data_offsets": [0, 8]}},
+        b'{"a": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}, '
+        b'"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}',
         {"a": [1, 2]},
         b"[" * 100_000,
         b"{" + b" " * 100,

@@ -87,3 +87,14 @@ def test_what_makes_no_array_is_refused(kind, path):
         with pytest.raises(TypeError, match="expected names that are text, got"):
             kind.save(path, {name: np.ones(2)})
     assert not path.exists()
+
+
+def test_a_complex_number_is_loaded_as_one_or_refused(kind, path):
+    kind.save(path, Bag(first=np.ones(1), x=np.complex64(2j)))
+    loaded = Bag(first=np.zeros(1), x=0.5)
+    with pytest.raises(CheckpointError, match=r"x: expected 0\.5 or similar, not complex64"):
+        kind.load(path, loaded)
+    assert loaded.values["first"] == 0
+    loaded = Bag(first=np.zeros(1), x=1j)
+    kind.load(path, loaded)
+    assert loaded.values["x"] == 2j
