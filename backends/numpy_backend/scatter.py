@@ -19,21 +19,25 @@ SMALL = 256  # below so many elements, setting up costs more than it saves
 
 def scatter_add(a: Array, index: Any, values: Any) -> None:
     """`a[index] += values` in place, repeated places added to as often as they are named."""
-    if _is_basic(index):
+    if _is_basic(index) or _is_mask(index):  # no place comes twice
         a[index] += values
     elif not a.flags.writeable:  # numpy.add.at would write all the same
         raise ValueError("scatter_add: expected an array to add to, got a read-only one. Copy it.")
-    elif not _adds_rows(a, index, values):
+    elif not (_adds_rows(a, index, values) or _adds_elements(a, index, values)):
         np.add.at(a, index, values)
 
 
 def _is_basic(index: Any) -> bool:
-    """Whether an index is made of integers, slices, None and the ellipsis: no place comes twice."""
+    """Whether an index is made of integers, slices, None and the ellipsis."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
         part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part)
         for part in parts
     )
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, np.ndarray) and index.dtype == np.bool_
 
 
 def _is_integer(part: Any) -> bool:
@@ -65,14 +69,11 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     width = prod(after)
     if numbers.size * prod(before) * width < SMALL:
         return False
-    low, high = int(numbers.min()), int(numbers.max())
-    if low < -n or high >= n:
+    found_rows = _from_front(numbers, n)
+    if found_rows is None:
         return False
-    rows = numbers.astype(np.intp)  # int8 has no number for the last of 200 rows
-    if low < 0:
-        rows[rows < 0] += n
+    rows = found_rows.reshape(-1)
     spread = np.broadcast_to(values, before + numbers.shape + after)
-    rows = rows.reshape(-1)
     if before:
         rows = (np.arange(0, prod(before) * n, n)[:, None] + rows).reshape(-1)
     if width > 1 and _in_loop(a, spread):
@@ -83,6 +84,37 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     places = rows[:, None] * width + np.arange(width) if width > 1 else rows
     np.add.at(a.reshape(-1), places.reshape(-1), np.asarray(spread, a.dtype).reshape(-1))
     return True
+
+
+def _adds_elements(a: Array, index: Any, values: Any) -> bool:
+    """Add elements, the index having an array of integers within bounds for each axis."""
+    whole = isinstance(index, tuple) and len(index) == a.ndim > 1 and a.flags.c_contiguous
+    if not whole or not all([isinstance(p, np.ndarray) and p.dtype.kind in "iu" for p in index]):
+        return False
+    if max([part.size for part in index]) < SMALL:
+        return False
+    places: Any = 0
+    for part, n in zip(index, a.shape, strict=True):
+        found = _from_front(part, n)
+        if found is None:
+            return False
+        places = places * n + found
+    spread = np.broadcast_to(np.asarray(values, a.dtype), places.shape)
+    np.add.at(a.reshape(-1), places.reshape(-1), spread.reshape(-1))
+    return True
+
+
+def _from_front(numbers: Array, n: int) -> Array | None:
+    """Numbers of n places counted from the front, each in its own memory; None beyond the ends."""
+    if numbers.size == 0:
+        return None
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < -n or high >= n:
+        return None
+    found = numbers.astype(np.intp)  # int8 has no number for the last of 200 rows
+    if low < 0:
+        found[found < 0] += n
+    return found
 
 
 def _in_loop(a: Array, values: Array) -> bool:

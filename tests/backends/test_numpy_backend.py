@@ -107,6 +107,29 @@ def test_scatter_add_equals_add_at_bit_by_bit(
     np.testing.assert_array_equal(a, expected)
 
 
+@given(
+    st.sampled_from([(5, 6), (3, 1, 4)]),
+    st.sampled_from([(1,), (300,), (20, 30)]),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_scatter_add_by_an_array_for_each_axis(
+    shape: tuple[int, ...], many: tuple[int, ...], outside: bool, key: int
+) -> None:
+    r = np.random.default_rng(key)
+    index: Any = tuple([r.integers(-n, n, many).astype("i1") for n in shape])
+    index[0].flat[0] = shape[0] if outside else 0
+    a, values = np.ones(shape, np.float32), r.standard_normal(many, np.float32)
+    expected = a.copy()
+    if outside:
+        with pytest.raises(IndexError):
+            B.scatter_add(a, index, values)
+    else:
+        np.add.at(expected, index, values)
+        B.scatter_add(a, index, values)
+    np.testing.assert_array_equal(a, expected)
+
+
 def test_scatter_add_refuses_more_axes_than_there_are() -> None:
     a, index = np.zeros((4, scatter.SMALL), np.float32), np.arange(4)
     for many in ((index, slice(None), slice(None)), (slice(None), slice(None), index)):
