@@ -74,13 +74,14 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
         return False
     rows = found_rows.reshape(-1)
     spread = np.broadcast_to(values, before + numbers.shape + after)
-    if before:
-        rows = (np.arange(0, prod(before) * n, n)[:, None] + rows).reshape(-1)
-    if width > 1 and _in_loop(a, spread):
+    if _in_loop(a, spread):
         from backends.numpy_backend.kernels.compiled.scatter import add_rows
 
-        add_rows(a.reshape(-1, width), rows, np.asarray(spread, a.dtype))
+        tables = a.reshape(prod(before), n, width)
+        add_rows(tables, rows, np.asarray(spread, a.dtype))
         return True
+    if before:
+        rows = (np.arange(0, prod(before) * n, n)[:, None] + rows).reshape(-1)
     places = rows[:, None] * width + np.arange(width) if width > 1 else rows
     np.add.at(a.reshape(-1), places.reshape(-1), np.asarray(spread, a.dtype).reshape(-1))
     return True

@@ -18,6 +18,8 @@ COMPUTE = {
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
     f"{_FUNCTIONS}.array.pad:ConstantPad": f"{__name__}.pad:constant_pad",
     f"{_FUNCTIONS}.array.select_item:PlaceItem": f"{__name__}.places:place_item",
+    f"{_FUNCTIONS}.array.take:AddTaken": f"{__name__}.places:add_taken",
+    f"{_FUNCTIONS}.connection.embed_id:EmbedIDFunction": f"{_WEIGHTS}:embed_id",
     f"{_FUNCTIONS}.namespace.selection:AddAlongAxis": f"{__name__}.places:add_along_axis",
     f"{_FUNCTIONS}.namespace.selection:TakeAlongAxis": f"{__name__}.places:take_along_axis",
     f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.scatter import scatter_add
+
 
 def _places(shape: tuple[int, ...], axis: int, indices: Any) -> Any:
     """Where elements along an axis are in an array of this shape; None where some are not there."""
@@ -44,6 +46,13 @@ def add_along_axis(f: Any, xp: Any, x: Any, indices: Any) -> Any:
     full = np.zeros(prod(f.shape), x.dtype)
     np.add.at(full, found.reshape(-1), np.broadcast_to(x, found.shape).reshape(-1))
     return full.reshape(f.shape)
+
+
+def add_taken(f: Any, xp: Any, x: Any, indices: Any) -> Any:
+    """The formula's, along the axis as it lies."""
+    full = np.zeros(f.shape, x.dtype)
+    scatter_add(full, (*(slice(None),) * (f.axis % full.ndim), indices), x)
+    return full
 
 
 def place_item(f: Any, xp: Any, x: Any, t: Any) -> Any:
