@@ -72,6 +72,23 @@ def test_the_referee_notices_too():
         F.embed_id(strict.asarray(np.array([-1])), strict.asarray(W))
 
 
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+@pytest.mark.parametrize("ignored", [-1, 0, 2, 9])
+def test_rows_of_numbers_that_are_left_out_are_zeros(ignored, place):
+    table, numbers = np.arange(12.0).reshape(4, 3), np.array([[0, ignored], [3, ignored]])
+    table[0 if ignored else 1] = np.nan  # a row that nobody asks for
+    numbers[0, 0] = 1 if ignored else 2
+    device = core.get_device(place)
+    W = core.Variable(device.send(table))
+    y = F.embed_id(device.send(numbers), W, ignore_label=ignored)
+    expected = np.zeros((2, 2, 3))
+    expected[:, 0] = table[numbers[:, 0]]
+    np.testing.assert_array_equal(core.backend.to_host(y.array), expected)
+    F.sum(y).backward()
+    counts = np.bincount(numbers[:, 0], minlength=4)
+    np.testing.assert_array_equal(core.backend.to_host(W.grad), np.outer(counts, [1.0] * 3))
+
+
 MANY = np.random.default_rng(0).normal(size=(3, 300)).astype("f")
 
 CLASSES = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from core import Domain, FunctionNode, integers, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside, widened
 
@@ -37,16 +39,20 @@ class EmbedIDFunction(FunctionNode):
     domain = Domain("(...),(v,k)->(...,k)", x=integers(0, "v"), W=real(-2, 2), dims={"v": (1, 5)})
 
     def compute(self, xp, x, W):
-        numbers = x = widened(xp, x)
-        if self.ignore_label is not None:
-            ignored = x == self.ignore_label
-            numbers = xp.where(ignored, xp.zeros_like(x), x)
-        refuse_outside("EmbedID", self.backend, "x", numbers, W.shape[0], NUMBERS)
+        ignored, numbers = self.check_values(xp, x, W)
         rows = xp.take(W, xp.reshape(numbers, (-1,)), axis=0)
-        if self.ignore_label is not None:
-            ignored = xp.reshape(ignored, (-1, 1))
-            rows = xp.where(ignored, xp.zeros_like(rows), rows)
+        if ignored is not None:
+            rows = xp.where(xp.reshape(ignored, (-1, 1)), xp.zeros_like(rows), rows)
         return xp.reshape(rows, (*x.shape, W.shape[1]))
+
+    def check_values(self, xp: Any, x: AnyArray, W: AnyArray) -> tuple[Any, Any]:
+        """Which numbers are left out, or None; and all, with 0 for those. Others need a row."""
+        ignored, numbers = None, widened(xp, x)
+        if self.ignore_label is not None:
+            ignored = numbers == self.ignore_label
+            numbers = xp.where(ignored, xp.zeros_like(numbers), numbers)
+        refuse_outside("EmbedID", self.backend, "x", numbers, W.shape[0], NUMBERS)
+        return ignored, numbers
 
     def gradient_W(self, xp, g, x):
         return EmbedIDGradient(self.input_shape(1)[0], self.ignore_label).evaluate(x, g)

@@ -63,6 +63,20 @@ def _table(rows: int, numbers: Array, g: Array) -> Array:
     return table
 
 
+def embed_id(f: Any, xp: Any, x: Array, W: Array) -> Any:
+    """The formula with numbers left out: their rows alone are set to 0."""
+    if f.ignore_label is None or not x.size:
+        return NotImplemented
+    ignored = (x == f.ignore_label).reshape(-1)
+    numbers = x.reshape(-1).copy()
+    numbers[ignored] = 0
+    if numbers.min() < 0 or numbers.max() >= len(W):
+        return NotImplemented  # the formula says which
+    rows = W.take(numbers, 0)
+    rows[ignored] = 0
+    return rows.reshape(*x.shape, W.shape[1])
+
+
 def embed_id_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """The formula's, by rows that wait."""
     x, W = f._sources
