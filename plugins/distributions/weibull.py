@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from math import log
+
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import in_double, log_power, where, within
-from plugins.distributions.families import BySurvival
+from plugins.distributions.distribution import Distribution, in_double, log_power, where, within
 from plugins.distributions.gumbel import EULER
 
+VANISHED = 1e4  # exp of its negative is 0 in double precision
 
-class Weibull(BySurvival):
+
+class Weibull(Distribution):
     """Weibull distributions, of times to a failure: cdf(x) = 1 - exp(-(x / scale)^k).
 
     Args:
@@ -35,10 +38,24 @@ class Weibull(BySurvival):
         known = F.log(self.k) - self.k * F.log(self.scale) + self.log_survival_function(x)
         return log_power(x, self.k - 1) + known
 
+    def cdf(self, x: Array) -> Variable:
+        return -F.expm1(-self._fall(x))
+
+    def survival_function(self, x: Array) -> Variable:
+        return F.exp(-self._fall(x))
+
+    def _fall(self, x: Array) -> Variable:
+        """(x / scale)^k, or what is so great that exp of its negative is 0, without a slope."""
+        ratio = self._point(x) / self.scale
+        far = self.k.array * self.xp.log(where(ratio.array > 1, ratio, 1.0).array) > log(VANISHED)
+        return where(far, VANISHED, self._power(where(far, 1.0, ratio)))
+
+    def _power(self, ratio: Variable) -> Variable:
+        some = ~(ratio.array <= 0)  # at 0 the slope of a power may be infinite
+        return where(some, where(some, ratio, 1.0) ** self.k, 0.0)
+
     def log_survival_function(self, x: Array) -> Variable:
-        x = self._point(x)
-        inside = ~(x.array <= 0)  # at 0 the slope of a power may be infinite
-        return where(inside, -((where(inside, x, 1.0) / self.scale) ** self.k), 0.0)
+        return -self._power(self._point(x) / self.scale)
 
     def icdf(self, p: Array) -> Variable:
         return self.scale * (-F.log1p(-self._probability(p))) ** (1 / self.k)

@@ -249,6 +249,21 @@ def test_a_negative_zero_is_a_probability_of_zero(dtype):
             assert (of(loc, scale).icdf(zero).array == -INF).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_gradients_of_weibull_tails_where_the_power_is_beyond_the_dtype(dtype):
+    """They were NaN, of probabilities that are 0 and 1."""
+    given = [Variable(np.array(a, dtype)) for a in ([0.1, 0.1, 1], [10, 100, 2], [300, 2e3, 0.5])]
+    ours = D.Weibull(*given[:2])
+    for y, expected in (
+        (ours.cdf(given[2]), [1, 1, -np.expm1(-0.25)]),
+        (ours.survival_function(given[2]), [0, 0, np.exp(-0.25)]),
+    ):
+        found = core.grad([y], given, [Variable(np.ones(3, dtype))])
+        np.testing.assert_allclose(y.array, expected, rtol=1e-3)
+        for g in found:
+            assert (g.array[:2] == 0).all() and abs(g.array[2]) > 0.1
+
+
 def test_draws_of_what_is_no_shape_are_nan():
     """They were rejected for ever."""
     k = Variable(np.array([NAN, -1, INF, 2], "f"))
