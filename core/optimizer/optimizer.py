@@ -161,13 +161,15 @@ class Optimizer(LossScaling, KnownAttributes):
         """Save or load the counts, a dynamic loss scale, and the state of all rules and hooks.
 
         Files say which rules the state is of, under `update_rules`: state of others is refused.
-        Hyper-parameters, and what is frozen, stay those of the script; `changed_since_saved` tells
-        what differs.
+        Hyper-parameters, hooks, and what is frozen, stay those of the script; `changed_since_saved`
+        tells what differs.
         """
         from core.optimizer.update_record import record
 
         rules = self._rules_by_path()
-        serializer.statement("update_rules", record(rules), partial(self._misfit, rules))
+        serializer.statement(
+            "update_rules", record(rules, self._hooks), partial(self._misfit, rules)
+        )
         t, epoch = serializer("t", self.t), serializer("epoch", self.epoch)
         self._serialize_scale(serializer)
         if isinstance(serializer, Deserializer):
@@ -200,14 +202,14 @@ class Optimizer(LossScaling, KnownAttributes):
         return misfit(rules, text)
 
     def changed_since_saved(self) -> list[str]:
-        """The hyper-parameters that are not as in the file which was loaded, and what is frozen.
+        """What is not as in the file which was loaded: hyper-parameters, hooks, and what is frozen.
 
         Each is a text, as 'lr=0.5 (0.25 in the file)'.
         """
         from core.optimizer.update_record import changes
 
         text = self._loaded_record
-        return [] if text is None else changes(self._rules_by_path(), text)
+        return [] if text is None else changes(self._rules_by_path(), self._hooks, text)
 
     def _serialize_rule(self, path: str, rule: Any, serializer: Any) -> None:
         """Save or load the state of the rule of one parameter."""

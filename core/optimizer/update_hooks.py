@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.errors import HookError, nearest
+from core.optimizer.hyperparameter import Quantity
 
 Hook = Callable[..., Any]
 TIMINGS = ("pre", "post", "auto")
@@ -75,8 +76,21 @@ class HookTable:
             if hasattr(hook, "serialize"):
                 yield name, hook
 
+    def settings(self) -> dict[str, dict[str, float]]:
+        """Name -> the numbers of each hook, as far as its class says what they may be."""
+        return {name: _numbers(hook) for name, (hook, _) in self._hooks.items()}
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._hooks)
 
     def __len__(self) -> int:
         return len(self._hooks)
+
+
+def _numbers(hook: Hook) -> dict[str, float]:
+    known = {key for kind in type(hook).__mro__ for key, x in vars(kind).items() if _is_number(x)}
+    return {key: x for key, x in sorted(getattr(hook, "__dict__", {}).items()) if key in known}
+
+
+def _is_number(attribute: Any) -> bool:
+    return isinstance(attribute, Quantity)

@@ -12,6 +12,7 @@ from kinds import state
 import core.functions as F
 import core.links as L
 from core import iterators, optimizers, training
+from core import optimizer_hooks as hooks
 from core.errors import CheckpointError
 from core.optimizer import GradientMethod, UpdateRule
 from core.serializers import DictionarySerializer, NpzDeserializer, load_npz, save_npz
@@ -164,6 +165,39 @@ def test_hyperparameters_are_recorded_rule_by_rule():
         (["/W"], "MomentumSGDRule", ["v"], {"lr": 0.25, "momentum": 0.9}),
         (["/b"], "MomentumSGDRule", ["v"], {"lr": 0.25, "momentum": 0.5}),
     ]
+
+
+def test_other_hooks_are_told_and_older_files_say_nothing_of_them():
+    def hooked(*given, of_one=None):
+        optimizer = optimizers.SGD(0.5).setup(L.Linear(3, 2))
+        for hook in given:
+            optimizer.add_hook(hook)
+        if of_one is not None:
+            optimizer.group("*/b").add_hook(of_one)
+        return optimizer
+
+    def changed(before, now, drop=False):
+        saved = DictionarySerializer()
+        saved.save(before)
+        groups = json.loads(saved.target["update_rules"].tobytes())
+        for group in groups:
+            del group["hooks"]
+        if drop:
+            saved.target["update_rules"] = np.frombuffer(json.dumps(groups).encode(), np.uint8)
+        NpzDeserializer(saved.target).load(now)
+        return now.changed_since_saved()
+
+    decay, clip = hooks.WeightDecay, hooks.GradientClipping
+    assert not changed(hooked(decay(0.1), clip(np.inf)), hooked(decay(0.1), clip(np.inf)))
+    assert not changed(hooked(decay(0.1)), hooked(), drop=True)
+    assert changed(hooked(decay(0.1)), hooked(clip(1), print)) == [
+        "GradientClipping (no hook in the file)",
+        "print (no hook in the file)",
+        "no WeightDecay (a hook in the file)",
+    ]
+    told = ["WeightDecay.rate=0.2 (0.1 in the file)"]
+    assert changed(hooked(decay(0.1)), hooked(decay(0.2))) == told
+    assert changed(hooked(of_one=decay(0.1)), hooked(of_one=decay(0.2))) == told
 
 
 def test_a_serializer_by_hand_refuses_too():
