@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from core import Chain, Variable
+from core import Chain, Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import KeepsOutputs, zeros
+from plugins.links.rnn.stateful import KeepsOutputs, refuse_other_batch, zeros
 
 
 class _MGU(Chain):
@@ -28,7 +28,9 @@ class _MGU(Chain):
             self.W_h = Linear(both, units)
 
     def _step(self, h: Any, x: Any) -> Variable:
-        """The new state after `h` by the input `x`."""
+        """The new state after `h`, of which None is zeros, by the input `x`."""
+        h = zeros(x, self.state_size) if h is None else as_variable(h)
+        refuse_other_batch(self, as_variable(x), h)
         f = F.sigmoid(self.W_f(F.concat([h, x], axis=1)))
         new = F.tanh(self.W_h(F.concat([f * h, x], axis=1)))
         return F.linear_interpolate(f, new, h)
@@ -67,7 +69,7 @@ class StatelessMGU(_MGU):
         super().__init__(n_inputs, n_units)
 
     def forward(self, h: Array | None, x: Array) -> Variable:
-        """Make one step from the state `h` by the input `x`, and return the new state."""
+        """Make one step from the state `h`, or zeros if None, and return the new state."""
         return self._step(h, x)
 
 
@@ -94,6 +96,5 @@ class StatefulMGU(_MGU, KeepsOutputs):
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; return and keep the new state."""
-        h = zeros(x, self.state_size) if self.h is None else self.h
-        self.h = h = self._step(h, x)
+        self.h = h = self._step(self.h, x)
         return h
