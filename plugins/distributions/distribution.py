@@ -133,7 +133,7 @@ class Distribution:
 
     def log_cdf(self, x: Array) -> Variable:
         """The logarithm of `cdf`."""
-        return _log(self.cdf(x), self.survival_function(x))
+        return self._in_double(lambda d, x: _log(d.cdf(x), d.survival_function(x)), x)
 
     def survival_function(self, x: Array) -> Variable:
         """The probability of a point above `x`."""
@@ -141,7 +141,7 @@ class Distribution:
 
     def log_survival_function(self, x: Array) -> Variable:
         """The logarithm of `survival_function`."""
-        return _log(self.survival_function(x), self.cdf(x))
+        return self._in_double(lambda d, x: _log(d.survival_function(x), d.cdf(x)), x)
 
     def icdf(self, p: Array) -> Variable:
         """The point whose `cdf` is `p`, in (0, 1)."""
@@ -200,6 +200,22 @@ class Distribution:
         like = self._like
         array = self.xp.full(self.batch_shape, value, dtype=like.dtype)
         return as_variable(like.backend.asarray(array, like.dtype, like.device))
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether its parameters are those which its class is made of."""
+        return type(self).__module__.startswith(f"{__package__}.")
+
+    def _widened(self) -> Any:
+        """The same distributions in float64."""
+        return type(self)(**{name: F.cast(x, "float64") for name, x in self._params.items()})
+
+    def _in_double(self, formula: Callable[[Any, Variable], Variable], x: Array) -> Variable:
+        """The formula of these in float64, where probabilities do not vanish as soon."""
+        x = self._point(x)
+        if not self._is_ours or {x.dtype} != {p.dtype for p in self._params.values()}:
+            return formula(self, x)  # which says what does not fit
+        return F.cast(formula(self._widened(), F.cast(x, "float64")), x.dtype)
 
     def _unknown(self, what: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has no {what} in closed form.")

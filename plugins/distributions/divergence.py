@@ -45,7 +45,6 @@ from plugins.distributions.weibull import Weibull
 Formula: TypeAlias = Callable[[Any, Any], Variable]
 
 _FORMULAS: dict[tuple[type, type], Formula] = {}
-_OURS = __package__ + "."
 
 
 def register_kl(
@@ -103,12 +102,11 @@ def kl_divergence(dist1: Distribution, dist2: Distribution) -> Variable:
 def _computed(formula: Formula, p: Distribution, q: Distribution) -> Variable:
     """A formula of ours in float64: of distributions that are nearly equal all its terms cancel."""
     dtypes = {x.dtype for d in (p, q) for x in d.params.values()}
-    ours = all([f.__module__.startswith(_OURS) for f in (formula, type(p), type(q))])
+    ours = formula.__module__ == __name__ and p._is_ours and q._is_ours
     if not ours or len(dtypes) != 1 or isinstance(p, (Independent, Uniform)):
         return formula(p, q)  # ends of uniform ones are compared as they were rounded
     (dtype,) = dtypes
-    wide = [type(d)(**{n: F.cast(x, "float64") for n, x in d.params.items()}) for d in (p, q)]
-    return F.cast(formula(*wide), dtype)
+    return F.cast(formula(p._widened(), q._widened()), dtype)
 
 
 def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:

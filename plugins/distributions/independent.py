@@ -41,6 +41,13 @@ class Independent(Distribution):
         self.support = distribution.support
         self._params = distribution.params
 
+    @property
+    def _is_ours(self) -> bool:
+        return super()._is_ours and self.distribution._is_ours
+
+    def _widened(self) -> Independent:
+        return type(self)(self.distribution._widened(), self.reinterpreted_batch_ndims)
+
     def log_prob(self, x: Array) -> Variable:
         return summed(self.distribution.log_prob(x), self.reinterpreted_batch_ndims)
 

@@ -43,6 +43,13 @@ class MixtureSameFamily(Distribution):
         chosen = {f"mixing_{name}": x for name, x in mixing.params.items()}
         self._params = {**components.params, **chosen}
 
+    @property
+    def _is_ours(self) -> bool:
+        return super()._is_ours and self.mixing._is_ours and self.components._is_ours
+
+    def _widened(self) -> MixtureSameFamily:
+        return type(self)(self.mixing._widened(), self.components._widened())
+
     def _apart(self, x: Array) -> Variable:
         """A point beside each component."""
         return F.expand_dims(self._point(x), -1 - len(self.event_shape))

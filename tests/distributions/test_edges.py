@@ -249,6 +249,38 @@ def test_a_negative_zero_is_a_probability_of_zero(dtype):
             assert (of(loc, scale).icdf(zero).array == -INF).all()
 
 
+def _two(family, *parameters):
+    """A mixture of two of them."""
+    return D.MixtureSameFamily(D.Categorical(np.array([0.5, 0.5], "f")), family(*parameters))
+
+
+FAR = {  # a distribution, a point in its tail below, and one in that above, of less than 1e-38
+    "Beta": (lambda: D.Beta(np.array(40, "f"), np.array(50, "f")), 0.01, 0.999),
+    "Binomial": (lambda: D.Binomial(1000, np.array(0.2, "f")), 1, 600),
+    "Chisquare": (lambda: D.Chisquare(np.array(90, "f")), 1, 900),
+    "Gamma": (lambda: D.Gamma(np.array(40, "f"), 1.0), 0.5, 300),
+    "MixtureSameFamily": (lambda: _two(D.Gamma, np.array([40, 50], "f"), 1.0), 0.5, 300),
+    "NegativeBinomial": (
+        lambda: D.NegativeBinomial(np.array(50, "f"), np.array(0.1, "f")),
+        1,
+        2500,
+    ),
+    "Poisson": (lambda: D.Poisson(np.array(200, "f")), 1, 900),
+    "StudentT": (lambda: D.StudentT(np.array(50, "f")), -200, 200),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_logarithms_of_tails_that_single_precision_does_not_hold(name):
+    """They were -inf, and gradients 0 or NaN."""
+    make, low, high = FAR[name]
+    ours = make()
+    for found in (ours.log_cdf(low), ours.log_survival_function(high)):
+        assert -700 < found.array < -90 and found.dtype == "float32"
+        for g in core.grad([F.sum(found)], [x for n, x in ours.params.items() if n != "n"]):
+            assert g is None or (np.isfinite(g.array).all() and g.array.any())
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_gradients_of_weibull_tails_where_the_power_is_beyond_the_dtype(dtype):
     """They were NaN, of probabilities that are 0 and 1."""
