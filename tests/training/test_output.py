@@ -106,6 +106,15 @@ def test_reports_make_the_folders_that_their_names_ask_for(tmp_path):
     assert os.listdir(tmp_path / "pictures") == ["loss.png"]
 
 
+def test_two_that_write_one_file_are_told(tmp_path):
+    each = extensions.LogReport(trigger=(1, "iteration"))
+    with pytest.warns(UserWarning, match=r"log is the file of another extension") as told:
+        run(tmp_path / "one", extensions.LogReport(), each)
+    assert len(told) == 1
+    for place in ("two", "three"):  # one run after another
+        run(tmp_path / place, extensions.LogReport(filename=str(tmp_path / "log")))
+
+
 def test_names_of_files_that_cannot_be_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Did you mean 'epoch'"):
         run(tmp_path, extensions.LogReport(filename="log_{epochs}"))

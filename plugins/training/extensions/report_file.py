@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from core.errors import place
 from plugins.serializers.atomic import replacing, sync
 from plugins.training.extensions.snapshot_files import found
+
+_writers: WeakValueDictionary[Path, ReportFile] = WeakValueDictionary()  # under way, by their files
 
 PART = 20
 """Writing one file often takes one part of so many of the time."""
@@ -21,7 +24,8 @@ class ReportFile:
     """Replace whole files, and do not end a training because one cannot be written.
 
     A failure is a warning, and leaves the file as it was; the next attempt writes everything
-    anyway. Only what still cannot be written at the end is an error. `who` writes.
+    anyway. Only what still cannot be written at the end is an error. `who` writes, and is warned
+    where another does to the same file.
     Files wait for the disk at the end alone: each time would take longer than small steps do.
     """
 
@@ -29,6 +33,7 @@ class ReportFile:
         self._who = who
         self._left: dict[Path, Callable[[Path], Any]] = {}
         self._unsynced: set[Path] = set()
+        self._told_of_another = False
         self._waits: tuple[Path, Callable[[Path], Any]] | None = None
         self._until: tuple[Path | None, float] = (None, 0.0)  # for which file, and how long
 
@@ -66,6 +71,14 @@ class ReportFile:
                 )
 
     def _replace(self, path: Path, write: Callable[[Path], Any]) -> None:
+        other = _writers.get(path.absolute())
+        _writers[path.absolute()] = self
+        if other is not None and other is not self and not self._told_of_another:
+            self._told_of_another = other._told_of_another = True
+            place.warn(
+                f"{self._who}: {path} is the file of another extension as well ({other._who}), "
+                "and each replaces what the other writes. Give one of them another filename."
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path, synced=False) as temporary:
             write(temporary)
@@ -85,6 +98,16 @@ class ReportFile:
 
     def finish(self) -> None:
         """Write what could not be written; raises OSError if that is still so."""
+        try:
+            self._write_rest()
+        finally:
+            for path in [path for path, writer in _writers.items() if writer is self]:
+                del _writers[path]
+        while self._unsynced:
+            with suppress(FileNotFoundError):  # somebody has taken it away
+                sync(self._unsynced.pop())
+
+    def _write_rest(self) -> None:
         if self._waits is not None:
             path, write = self._waits
             self._left[path], self._waits = write, None
@@ -94,6 +117,3 @@ class ReportFile:
             except OSError as error:
                 error.add_note(f"{self._who}: {path} lacks what was to be written since then.")
                 raise
-        while self._unsynced:
-            with suppress(FileNotFoundError):  # somebody has taken it away
-                sync(self._unsynced.pop())
