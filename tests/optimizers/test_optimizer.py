@@ -17,7 +17,7 @@ import core.functions as F
 import core.links as L
 from core import optimizer_hooks as hooks
 from core import optimizers
-from core.errors import DeclarationError, HookError, UnknownName, UpdateError
+from core.errors import DeclarationError, GraphError, HookError, UnknownName, UpdateError
 from core.testing.memory import load, saved
 
 
@@ -226,6 +226,8 @@ def test_a_loss_that_trains_nothing_is_told_once(accumulates, recwarn):
     assert not step(detached) and model.p0.array == [2.0] and optimizer.t == 3
     model.disable_update()
     assert not step(detached) and not step(optimizer.setup(model) and detached)
+    with pytest.raises(GraphError, match="parameters that are all frozen"):
+        step(lambda: F.sum(model.p0))
 
 
 def clear_before(model, loss):
