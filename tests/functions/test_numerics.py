@@ -84,6 +84,17 @@ def test_sigmoids_far_below_zero_are_small_and_not_zero(dtype, n):
         np.testing.assert_allclose(x.grad, expected, **tol)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_derivatives_far_below_zero_and_at_the_greatest_numbers(dtype):
+    """Those of expm1 were 0 from -17 on in float32, and those of log10 where x log 10 overflows."""
+    x = np.array([-7, -9] if dtype == "float16" else [-20, -60], dtype)
+    np.testing.assert_allclose(slopes(F.expm1, x), np.exp(x), rtol=1e-3)
+    most = np.array([np.finfo(dtype).max / 1.5])
+    np.testing.assert_allclose(
+        slopes(F.log10, most.astype(dtype)) * most, 1 / np.log(10), rtol=0.03
+    )
+
+
 def test_functions_of_tiny_numbers():
     tiny = np.array([1e-20, -1e-20, 1e-300])
     np.testing.assert_array_equal(F.log1p(tiny).array, tiny)

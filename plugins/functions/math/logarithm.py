@@ -58,7 +58,7 @@ class Log2(Elementwise):
         return xp.log2(x)
 
     def gradient(self, xp, g, x):
-        return g / (x * _log(2))
+        return g * (1 / _log(2)) / x
 
 
 class Log10(Elementwise):
@@ -84,7 +84,7 @@ class Log10(Elementwise):
         return xp.log10(x)
 
     def gradient(self, xp, g, x):
-        return g / (x * _log(10))
+        return g * (1 / _log(10)) / x
 
 
 class Log1p(Elementwise):
