@@ -42,6 +42,9 @@ DTYPES = {
 }
 """Kinds of storages, and NumPy's dtypes of their bits."""
 
+UNTYPED = {"uint16": "u2", "uint32": "u4", "uint64": "u8"}
+"""Dtypes that have no kind of storage: it holds bytes, and tensors say what these are."""
+
 STREAM = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
 """The number that streams begin with, as it is pickled there."""
 
@@ -167,12 +170,15 @@ class _Reader:
 
     def _functions(self) -> dict[tuple[str, str], Any]:
         kinds = {("torch", f"{name}Storage"): _Kind(name, dtype) for name, dtype in DTYPES.items()}
+        kinds |= {("torch", name): _Kind(name, dtype) for name, dtype in UNTYPED.items()}
         return kinds | {
+            ("torch.storage", "UntypedStorage"): _Kind("Untyped", "u1"),
             ("collections", "OrderedDict"): OrderedDict,
             ("torch", "Size"): tuple,
             ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
+            ("torch._utils", "_rebuild_tensor_v3"): self.untyped,
         }
 
     def tensor(self, stored: _Stored, offset: int, shape: Any, strides: Any, *more: Any) -> Array:
@@ -192,6 +198,14 @@ class _Reader:
         array = np.conj(array) if told.get("conj") else array
         array = -array if told.get("neg") else array
         return widened(array) if stored.kind.name == "BFloat16" else array
+
+    def untyped(self, stored: _Stored, offset: int, shape: Any, strides: Any, *more: Any) -> Array:
+        """A tensor in a storage of bytes; its dtype follows, behind two things of its gradient."""
+        kind = more[2]
+        if not isinstance(stored, _Stored) or not isinstance(kind, _Kind):
+            raise ValueError("a tensor of an unknown kind")
+        length = stored.length // np.dtype(kind.dtype).itemsize
+        return self.tensor(_Stored(kind, stored.key, length), offset, shape, strides)
 
     def _storage(self, stored: _Stored) -> Array:
         if stored not in self._read:  # of which a file may give one key to several

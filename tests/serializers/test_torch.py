@@ -152,6 +152,7 @@ def test_files_of_both_ages_of_pytorch(zipped):
         "view": base.T[1:], "base": base, "half": base.half(), "bool": base > 3,
         "brain": base.bfloat16(), "z": torch.complex(base, base).conj(), "n": torch.tensor(3),
         "p": torch.nn.Parameter(base), "none": torch.zeros(0, 3),
+        **{name: base.to(getattr(torch, name)).T[1:] for name in ("uint16", "uint32", "uint64")},
     }  # fmt: skip
     file = io.BytesIO()
     torch.save(kept, file, _use_new_zipfile_serialization=zipped)
