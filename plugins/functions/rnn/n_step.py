@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
 from core import Variable, as_variable
@@ -28,6 +28,7 @@ from plugins.functions.rnn.lstm import LSTM
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
 States = tuple[Variable, ...]
+TOGETHER = 4  # steps of a batch that shrinks later, or has before: as many as are worth it
 
 
 class Cell(NamedTuple):
@@ -170,23 +171,36 @@ def _run_once(
     half = cell.weights // 2
     W, U, b, c = [cell.join(part) for part in (ws[:half], ws[half:], bs[:half], bs[half:])]
     total = b if cell.keeps_bias else b + c
-    z, steps, (n, units) = LinearFunction.call(x, W, total), len(cuts) + 1, states[0].shape
-    if cell.sequence is not None and x.shape[0] == steps * n:  # batches do not shrink
-        z = reshape(z, (steps, n, *z.shape[1:]))
-        y, end = cell.sequence(states, flip(z, 0) if reverse else z, U)
-        return reshape(flip(y, 0) if reverse else y, (steps * n, units)), list(end)
-    parts = split_axis(z, cuts, axis=0)
-    if reverse:
-        parts = parts[::-1]
+    z = LinearFunction.call(x, W, total)
+    runs = _runs(cell, cuts, z.shape[0])
+    parts = split_axis(z, list(accumulate([n * steps for n, steps in runs]))[:-1], axis=0)
     rest: tuple[Any, ...] = (None,) * len(states)
     ys = []
-    for part in parts:
-        if part.shape[0] != states[0].shape[0]:
-            states, rest = _with_rows(states, rest, part.shape[0])
-        states = cell.step(states, part, U, c)
-        ys.append(states[0])
+    for (n, steps), part in list(zip(runs, parts, strict=True))[:: -1 if reverse else 1]:
+        if n != states[0].shape[0]:
+            states, rest = _with_rows(states, rest, n)
+        if cell.sequence is None or steps == 1:
+            states = cell.step(states, part, U, c)
+            ys.append(states[0])
+        else:
+            part = reshape(part, (steps, n, part.shape[1]))
+            y, states = cell.sequence(states, flip(part, 0) if reverse else part, U)
+            ys.append(reshape(flip(y, 0) if reverse else y, (steps * n, y.shape[2])))
     last = [_joined(*pair) for pair in zip(states, rest, strict=True)]
     return Concat.call(*(ys[::-1] if reverse else ys), axis=0), last
+
+
+def _runs(cell: Cell, cuts: Any, rows: int) -> list[tuple[int, int]]:
+    """How many rows a batch has, and for how many steps, which are made together."""
+    sizes = [stop - start for start, stop in pairwise([0, *cuts, rows])]
+    alike = [(n, len(list(steps))) for n, steps in groupby(sizes)]
+    if len(alike) == 1 and cell.sequence is not None:
+        return alike
+    runs = list[tuple[int, int]]()
+    for n, steps in alike:
+        few = cell.sequence is None or steps < TOGETHER
+        runs += [(n, 1)] * steps if few else [(n, steps)]
+    return runs
 
 
 def _with_rows(states: States, rest: tuple[Any, ...], rows: int) -> tuple[Any, ...]:
