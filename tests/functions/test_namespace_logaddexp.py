@@ -22,3 +22,14 @@ def test_derivatives_where_the_arguments_are_equal():
     assert [list(g.array) for g in first] == [[0.5, 0.5], [0.5, 0.5]]
     second = core.grad([F.sum(first[0])], [a, b])
     assert [list(g.array) for g in second] == [[0.25, 0.25], [-0.25, -0.25]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_far_apart_keep_their_digits(dtype):
+    """By the hyperbolic tangent they were 0 from -17 on in float32."""
+    d = np.array([-10, -20, -40, -80], dtype)
+    x = core.Variable(d)
+    (slope,) = core.grad([xp.logaddexp(x, 0 * d)], [x], [core.Variable(0 * d + 1)])
+    (back,) = core.grad([xp.logaddexp(0 * d, x)], [x], [core.Variable(0 * d + 1)])
+    np.testing.assert_allclose(slope.array, 1 / (1 + np.exp(-d.astype("d"))), rtol=1e-5)
+    np.testing.assert_array_equal(back.array, slope.array)

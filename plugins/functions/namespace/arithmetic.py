@@ -50,16 +50,23 @@ class Hypot(Elementwise):
 class Logaddexp(Elementwise):
     """log(exp(x1) + exp(x2)) without overflow, whose derivatives are sigmoids of the difference."""
 
+    wide = True
     domain = Domain(x1=real(-20, 20), x2=real(-20, 20))
 
     def compute(self, xp, x1, x2):
         return xp.logaddexp(x1, x2)
 
     def gradient_x1(self, xp, g, x1, x2):
-        return g * (0.5 * xp.tanh(0.5 * (x1 - x2)) + 0.5)
+        return g * self._share(xp, x1 - x2)
 
     def gradient_x2(self, xp, g, x1, x2):
-        return g * (0.5 * xp.tanh(0.5 * (x2 - x1)) + 0.5)
+        return g * self._share(xp, x2 - x1)
+
+    def _share(self, xp: Any, d: Any) -> Any:
+        """1 / (1 + exp(-d)), with all digits far below 0, and of formulas that are smooth at 0."""
+        lower = d < 0
+        below, above = xp.exp(xp.where(lower, d, 0.0)), xp.exp(xp.where(lower, 0.0, -d))
+        return xp.where(lower, below / (below + 1.0), 1.0 / (above + 1.0))
 
 
 class Remainder(Elementwise):
