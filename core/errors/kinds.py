@@ -271,6 +271,11 @@ def truth(where: str, name: str, value: Any) -> bool:
     return taking(kind_of("bool"), where, name)(value)  # type: ignore[no-any-return]
 
 
+def whole(where: str, name: str, value: Any) -> int:
+    """The value, where it is a whole number of some library; InvalidSetting for anything else."""
+    return taking(kind_of("int"), where, name)(value)  # type: ignore[no-any-return]
+
+
 def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
     """The error for a setting of another kind."""
     whole = int in kind.types and float not in kind.types

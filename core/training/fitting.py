@@ -97,6 +97,11 @@ def fit(
 
 
 def _optimizer(given: Optimizer | str) -> Optimizer:
+    if isinstance(given, type):
+        name = given.__name__
+        raise TypeError(
+            f"fit: expected an optimizer or a name, got the class {name}: give {name}()"
+        )
     if not isinstance(given, str):
         return given
     if given not in dir(optimizers):
@@ -107,6 +112,11 @@ def _optimizer(given: Optimizer | str) -> Optimizer:
 
 
 def _batches(data: Any, batch_size: int, repeat: bool) -> Any:
+    if isinstance(data, float):
+        raise TypeError(
+            f"fit: expected a dataset, a tuple of arrays or an iterator, got {data}. Set a part of "
+            "a dataset apart by datasets.split_dataset_random(data, how_many)."
+        )
     if hasattr(data, "next"):  # an iterator
         return data
     if isinstance(data, tuple):
@@ -129,6 +139,7 @@ def _supervised(model: Link, loss: Callable[..., Any]) -> Callable[..., Any]:
         report({"loss": value}, model)
         return value
 
+    computed.__name__ = f"{getattr(loss, '__name__', 'the loss')} of {type(model).__name__}"
     return computed
 
 

@@ -157,6 +157,9 @@ def test_operation_expected_and_actual(name):
             ),
             "got ndarray of the shape .*Is it one argument too many, as labels",
         ),
+        (lambda: L.Linear(None, 2)(a(4, 3), a(4)), "n_batch_axes .* one argument too many"),
+        (lambda: L.BatchNormalization(3)(a(4, 3), a(4)), "finetune .* one argument too many"),
+        (lambda: L.DecorrelatedBatchNormalization(3, 1)(a(4, 3), a(4)), "finetune .* one argument"),
     ],
 )
 def test_settings_that_make_no_sense(call, message):

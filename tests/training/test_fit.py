@@ -129,16 +129,21 @@ def test_what_does_not_fit_is_refused(tmp_path):
         training.fit(network(), (X,), 1, loss=F.mean_squared_error, out=tmp_path, show=False)
     with pytest.raises(ValueError, match="batch_size"):
         fitted(tmp_path, 1, batch_size=0)
+    with pytest.raises(TypeError, match=r"got the class Adam: give Adam\(\)"):
+        fitted(tmp_path, 1, optimizer=optimizers.Adam)
+    with pytest.raises(TypeError, match="got 0.2. Set a part of .* split_dataset_random"):
+        training.fit(network(), (X, X), 1, validation=0.2, out=tmp_path, show=False)
 
 
 @pytest.mark.parametrize(
     "data", [(np.ones((4, 3), "f"), np.zeros(4, "i")), (np.ones((4, 3), "f"),)]
 )
-def test_a_model_that_gives_predictions_is_told_from_a_loss(data, tmp_path):
+@pytest.mark.parametrize("size", [3, None])
+def test_a_model_that_gives_predictions_is_told_from_a_loss(size, data, tmp_path):
     """It is called with the labels, or gives no single number."""
     data = datasets.TupleDataset(*data) if len(data) == 2 else data[0]
     with pytest.raises((TypeError, core.errors.GraphError)) as caught:
-        training.fit(L.Linear(3, 2), data, epochs=1, out=tmp_path)
+        training.fit(L.Linear(size, 2), data, epochs=1, out=tmp_path)
     assert "calls Linear with the" in caught.value.__notes__[-1]
     assert "train L.Classifier(model)" in caught.value.__notes__[-1]
 

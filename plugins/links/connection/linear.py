@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from core import Link, Parameter, Variable
-from core.errors.kinds import checked
+from core.errors.kinds import checked, whole
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.functions.connection.linear import affine
@@ -70,6 +70,7 @@ class Linear(Link):
     def forward(self, x: Array, n_batch_axes: int = 1) -> Variable:
         """Apply the layer; the first `n_batch_axes` axes of `x` are kept, the others flattened."""
         if not self.W.is_initialized:
+            n_batch_axes = whole("Linear", "n_batch_axes", n_batch_axes)
             arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)
             self._initialize(math.prod(x.shape[n_batch_axes:]))
         return affine(x, self.W, self.b, n_batch_axes)

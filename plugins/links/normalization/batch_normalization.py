@@ -8,7 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.errors import place
-from core.errors.kinds import checked
+from core.errors.kinds import checked, truth
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer, generate_array
 from core.link.parameter import sizing
@@ -121,6 +121,8 @@ class BatchNormalization(Link):
     @removed()
     def forward(self, x: Array, finetune: bool = False) -> Variable:
         """Normalize `x`; with `finetune` all such calls have the same weight in the averages."""
+        if finetune is not False:
+            finetune = truth(type(self).__name__, "finetune", finetune)
         if self.avg_var is None:
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Link, Variable, config
 from core import functions as F
-from core.errors.kinds import checked
+from core.errors.kinds import checked, truth
 from core.link.initializer import Constant, generate_array
 from core.typing import Array, Count, DType, Positive, Probability
 from plugins.links import arguments
@@ -73,6 +73,8 @@ class DecorrelatedBatchNormalization(Link):
 
     def forward(self, x: Array, finetune: bool = False) -> Variable:
         """Whiten `x`; with `finetune` all such calls have the same weight in the averages."""
+        if finetune is not False:
+            finetune = truth(type(self).__name__, "finetune", finetune)
         if not config.train:
             return F.fixed_decorrelated_batch_normalization(
                 x, self.avg_mean, self.avg_projection, self.groups

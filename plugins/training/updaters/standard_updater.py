@@ -308,10 +308,12 @@ def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
 
 def _called(who: str, loss: Any, arrays: Any) -> str:
     """What the first step was to find, as a note of the error that it met."""
-    called = type(loss).__name__ if isinstance(loss, Link) else repr(loss)
+    called = (
+        type(loss).__name__ if isinstance(loss, Link) else getattr(loss, "__name__", repr(loss))
+    )
     count = len(arrays) if isinstance(arrays, (tuple, dict)) else 1
+    cure = "Where a model returns predictions, train L.Classifier(model), or give a loss."
     return (
         f"{who} calls {called} with the {count} part{'s' * (count > 1)} of a batch, and takes what "
-        "it returns for the loss, one number. Where a model returns predictions, train "
-        "L.Classifier(model), or give the updater a loss_func."
+        f"it returns for the loss, one number. {cure if isinstance(loss, Link) else ''}".rstrip()
     )
