@@ -16,7 +16,7 @@ from core.training import NARROW, Communicator
 from core.typing import Axis, DType, Positive, Probability
 from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
-from plugins.functions.normalization.batch_normalization import expanded, move, reduced_axes
+from plugins.functions.normalization.batch_normalization import expanded, move_all, reduced_axes
 from plugins.links.arguments import running
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -157,8 +157,8 @@ class MultiNodeBatchNormalization(BatchNormalization):
         y = centred * F.broadcast_to(scale, x.shape)
         unbiased = F.reshape(var, gamma.shape).array * (count / max(count - 1, 1))
         with running(self, "avg_mean", "avg_var") as (average, average_var):
-            move(average, F.reshape(mean, gamma.shape).array, decay)
-            move(average_var, unbiased, decay)
+            new = F.reshape(mean, gamma.shape).array
+            move_all((average, new), (average_var, unbiased), decay=decay)
         return core.as_variable(y + F.broadcast_to(F.reshape(beta, shape), x.shape))
 
     def _mean(self, part: Any, own: int, count: int) -> Variable:

@@ -7,6 +7,7 @@ from scipy import linalg
 import core
 import core.functions as F
 import core.links as L
+from core.errors import InvalidType
 from core.testing.gradient_check import check_backward, check_double_backward
 
 
@@ -247,6 +248,18 @@ def test_statistics_beyond_what_float16_holds(function, spread):
         found[dtype] = y.array, x.grad
     for half, exact in zip(found["float16"], found["float64"], strict=True):
         np.testing.assert_allclose(half, exact, rtol=0.02, atol=2e-3 * np.abs(exact).max() + 6e-8)
+
+
+@pytest.mark.parametrize("shape", [(2,), (1,), (5, 3), ()])
+@pytest.mark.parametrize("place", [0, 1])
+def test_running_statistics_of_another_shape_move_neither(shape, place):
+    x, given = np.random.default_rng(0).normal(size=(8, 3)) + 5, [np.zeros(3), np.ones(3)]
+    given[place] = np.full(shape, 7.0)
+    kept = [array.copy() for array in given]
+    with pytest.raises(InvalidType, match=r"running statistic of shape \(3,\)"):
+        _batch_normalized(x, running_mean=given[0], running_var=given[1])
+    for array, before in zip(given, kept, strict=True):
+        np.testing.assert_array_equal(array, before)
 
 
 def test_running_variance_of_float16_inputs_may_be_kept_in_more():

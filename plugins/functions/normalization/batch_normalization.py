@@ -166,28 +166,42 @@ def follow(
     """Move running statistics towards those of a batch, over `count` elements each; 0 have none."""
     if count and not running_mean is running_var is None:
         with mean.backend.beside(mean.array):
-            move(running_mean, mean.array, decay)
-            move(running_var, var.array * (count / max(count - 1, 1)), decay)
+            move_all(
+                (running_mean, mean.array),
+                (running_var, var.array * (count / max(count - 1, 1))),
+                decay=decay,
+            )
 
 
-def move(running: Any, new: Any, decay: float) -> None:
-    """Move a running statistic, which keeps its dtype, towards a new value.
+def move_all(*pairs: tuple[Any, Any], decay: float) -> None:
+    """Move running statistics, or None, towards new values; all or, where one is refused, none.
 
-    An array is moved in place; a Variable has the array then.
+    They keep their dtypes. An array is moved in place; a Variable has the array then.
     """
-    if running is not None:
-        if not 0 <= decay <= 1:
-            raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
+    if not 0 <= decay <= 1:
+        raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
+    kept = [(running, new) for running, new in pairs if running is not None]
+    for running, new in kept:
         backend, array = of(running), as_array(running)
-        if new.dtype != array.dtype:
-            new = backend.xp.astype(new, array.dtype)
-        moved = array * decay + new * (1 - decay)
-        if isinstance(running, Variable):
-            running.array = backend.copyto(array, moved)
-        elif backend.mutable:
-            backend.copyto(array, moved)
-        else:
+        if array.shape != new.shape:
+            raise InvalidType(
+                f"a running statistic of shape {tuple(new.shape)}, that of the parameters",
+                f"{tuple(array.shape)}",
+                operation="running statistics",
+            )
+        if not (isinstance(running, Variable) or backend.mutable):
             raise TypeError(
                 f"running statistics: arrays of {backend.name} cannot be changed in place. Give a "
                 "Variable, which has the new array afterwards."
             )
+    for running, new in kept:
+        _move(running, new, decay)
+
+
+def _move(running: Any, new: Any, decay: float) -> None:
+    backend, array = of(running), as_array(running)
+    if new.dtype != array.dtype:
+        new = backend.xp.astype(new, array.dtype)
+    moved = backend.copyto(array, array * decay + new * (1 - decay))
+    if isinstance(running, Variable):
+        running.array = moved

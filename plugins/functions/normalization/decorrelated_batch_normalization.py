@@ -15,7 +15,7 @@ from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.array.reshape import reshape
 from plugins.functions.math.average import Mean
 from plugins.functions.math.product import product as matmul
-from plugins.functions.normalization.batch_normalization import move
+from plugins.functions.normalization.batch_normalization import move_all
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
 from plugins.functions.refusal import require
 
@@ -80,8 +80,11 @@ def decorrelated_batch_normalization(
     covariance = matmul(centred, matrix_transpose(centred)) / float(count)
     projection = InverseSquareRoot.call(covariance + jitter)
     with x.backend.beside(x.array):
-        _update(running_mean, mean.array, decay)
-        _update(running_projection, projection.array * (count / max(count - 1, 1)), decay)
+        move_all(
+            _shaped(running_mean, mean.array),
+            _shaped(running_projection, projection.array * (count / max(count - 1, 1))),
+            decay=decay,
+        )
     return _by_channel(matmul(projection, centred), x.shape)
 
 
@@ -141,6 +144,5 @@ def _by_channel(y: Variable, shape: tuple[int, ...]) -> Variable:
     return transpose(reshape(y, (c, n, *places)), (1, 0, *range(2, len(shape))))
 
 
-def _update(running: Any, new: Any, decay: float) -> None:
-    if running is not None:
-        move(running, of(new).xp.reshape(new, running.shape), decay)
+def _shaped(running: Any, new: Any) -> tuple[Any, Any]:
+    return running, new if running is None else of(new).xp.reshape(new, running.shape)
