@@ -74,7 +74,8 @@ class Trigamma(Elementwise):
         mirrored = x < 0
         above = xp.where(mirrored, 1.0 - x, x)
         slope = 2 * Zeta().evaluate(xp.ones_like(x) * 3.0, above)
-        turned = xp.where(mirrored, x, 0.5) * pi
+        # By the distance from the nearest whole number, which is exact, as x pi is not.
+        turned = xp.where(mirrored, x - xp.floor(x + 0.5), 0.5) * pi
         sine = xp.sin(turned)
         bend = 2 * pi**3 * xp.cos(turned) / (sine * sine * sine)
         return -g * (slope + xp.where(mirrored, bend, 0.0))
