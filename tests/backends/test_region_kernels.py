@@ -43,13 +43,36 @@ def test_equal_elements_infinities_and_nan_are_those_of_the_formula(values, thre
         np.testing.assert_array_equal(gx != 0, np.repeat(expected_gx[:, :1] != 0, 160, 1))
 
 
-def test_no_image_is_copied_for_each_region() -> None:
+MAXIMA_AND_MEANS = pytest.mark.parametrize(
+    "function",
+    [F.roi_max_pooling_2d, F.roi_average_pooling_2d, F.roi_average_align_2d],
+    ids=["maxima", "means", "means of points"],
+)
+
+
+@MAXIMA_AND_MEANS
+def test_no_image_is_copied_for_each_region(function) -> None:
     x, r = np.random.default_rng(0).standard_normal((1, 32, 64, 64), "f"), 50
     rois = np.tile(np.array([[3, 5, 40, 60]], "f"), (r, 1))
     v = core.Variable(x)
-    F.roi_max_pooling_2d(v, rois, np.zeros(r, "i"), 2, 1.0)
+    function(v, rois, np.zeros(r, "i"), 2, 1.0)
     tracemalloc.start()
-    F.roi_max_pooling_2d(v, rois, np.zeros(r, "i"), 2, 1.0)
+    function(v, rois, np.zeros(r, "i"), 2, 1.0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * x.nbytes < r * x.nbytes
+    assert peak < 8 * x.nbytes < r * x.nbytes
+
+
+@MAXIMA_AND_MEANS
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_not_finite_is_in_its_regions_alone(function, threads) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 40, 20, 20))
+    x[0, :, 12, 15], x[1] = np.nan, np.inf
+    rois = np.array([[1.0, 2, 9, 8], [10, 12, 16, 19], [2, 3, 5, 9]])
+    v = core.Variable(x)
+    with using_threads(threads):
+        y = function(v, rois, np.array([0, 0, 0], "i"), 2, 1.0)
+        y.grad = np.ones_like(y.array)
+        y.backward()
+    assert np.isfinite(y.array).all(axis=(1, 2, 3)).tolist() == [True, False, True]
+    assert v.grad[0, :, 1:9, 2:8].any() and not v.grad[1].any()

@@ -101,7 +101,15 @@ def means_of_shares(x, axis, count):
     return np.stack([x.take(part, axis).mean(axis) for part in parts], axis)
 
 
+def weighed_regions(x, numbers, rows, columns):
+    pairs = zip(x[numbers.astype(int)], rows, columns, strict=True)
+    y = [np.einsum("chw,ph,qw->cpq", image, down, across) for image, down, across in pairs]
+    shape = rows.shape[0], x.shape[1], rows.shape[1], columns.shape[1]
+    return np.array(y).reshape(shape)
+
+
 REFERENCES = {
+    "WeighedRegions": weighed_regions,
     "MeansOfShares": means_of_shares,
     "MaxPooling2D": max_pooling,
     "MaxPoolingND": over_axes(max_pooling),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable
+from core import Domain, FunctionNode, Variable, integers, real
 from core.errors.kinds import checked
 from core.typing import Array, Pair
-from plugins.functions.array.take import Take
-from plugins.functions.math.product import product as matmul
+from plugins.functions.array.take import AddTaken
 from plugins.functions.pooling.regions import bins, members, prepared, whole
 
 
@@ -60,8 +59,33 @@ def _shares(x: Variable, edges: Any, length: int) -> Any:
     return inside / xp.maximum(total, xp.ones_like(total))
 
 
-def weighed(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
+class WeighedRegions(FunctionNode):
     """Sums of elements of a region's image, weighed along each axis: two matrix products."""
-    images = Take.call(x, roi_indices, axis=0)
-    across = matmul(images, x.xp.matrix_transpose(columns)[:, None, ...])
-    return matmul(rows[:, None, ...], across)
+
+    wide = True
+    domain = Domain(
+        "(n,c,h,w),(r),(r,p,h),(r,q,w)->(r,c,p,q)",
+        x=real(-3, 3),
+        numbers=integers(0, "n"),
+        rows=real(-1, 1),
+        columns=real(-1, 1),
+        leave_out={
+            "gradient_rows": "not differentiable",
+            "gradient_columns": "not differentiable",
+        },
+    )
+
+    def compute(self, xp, x, numbers, rows, columns):
+        images = xp.take(x, numbers, axis=0)
+        across = xp.matmul(images, xp.matrix_transpose(columns)[:, None, ...])
+        return xp.matmul(rows[:, None, ...], across)
+
+    def gradient_x(self, xp, g, numbers, rows, columns):
+        along = xp.matmul(xp.matrix_transpose(rows)[:, None, ...], g)
+        images = xp.matmul(along, columns[:, None, ...])
+        return AddTaken(0, self.input_shape(0)).evaluate(images, numbers)
+
+
+def weighed(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
+    """The same of a Variable."""
+    return WeighedRegions.call(x, roi_indices, rows, columns)
