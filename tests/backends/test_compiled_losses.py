@@ -123,3 +123,13 @@ def test_alignments_of_labels_are_those_of_the_formula(shape, dtype, reduce, spe
     for a, b in zip(found, expected, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=near, atol=near)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2, 3])
+def test_alignments_whose_sizes_do_not_fit_are_left_to_the_formula(wrong):
+    """Where checks are off nobody else has looked."""
+    arrays = [np.zeros((40, 8, 9), "f"), *np.ones((3, 8, 1), "i")]
+    arrays[2:] = [a[:, 0] for a in arrays[2:]]
+    arrays[wrong] = arrays[wrong][:, :4] if wrong == 0 else arrays[wrong][:4]
+    with taking(1):
+        assert alignments.ctc(None, np, *arrays) is NotImplemented

@@ -202,8 +202,10 @@ def _backward(
 # -- what offers them ------------------------------------------------------------------------------
 
 
-def _suits(x: Array, t: Array) -> bool:
-    return suits(x, calls=MANY) and x.shape[1] == len(t)
+def _suits(x: Array, t: Array, *lengths: Array) -> bool:
+    fit = x.ndim == 3 and t.ndim == 2  # where checks are off they may not
+    fit = fit and all([n == x.shape[1:2] for n in (t.shape[:1], *[a.shape for a in lengths])])
+    return fit and suits(x, calls=MANY)
 
 
 def _numbers(*arrays: Array) -> list[Array]:
@@ -212,7 +214,7 @@ def _numbers(*arrays: Array) -> list[Array]:
 
 def ctc(f: Any, xp: Any, x: Array, t: Array, input_length: Array, label_length: Array) -> Any:
     """The losses, or their mean."""
-    if not _suits(x, t):
+    if not _suits(x, t, input_length, label_length):
         return NotImplemented
     (steps, n, classes), places = x.shape, 2 * t.shape[1] + 1
     (x,), (t, length, count) = dense(x), _numbers(t, input_length, label_length)
@@ -235,7 +237,7 @@ def ctc(f: Any, xp: Any, x: Array, t: Array, input_length: Array, label_length: 
 def ctc_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """The gradient of the scores."""
     x, t, *lengths = [source.data for source in f._sources]
-    if not _suits(x, t) or f.alphas.dtype != x.dtype:
+    if not _suits(x, t, *lengths) or f.alphas.dtype != x.dtype:
         return NotImplemented
     (x, alphas), (t, length, count) = dense(x, f.alphas), _numbers(t, *lengths)
     (steps, n, classes), places = x.shape, alphas.shape[2]
