@@ -97,14 +97,14 @@ def _sums(
     start: int,
     stop: int,
 ) -> None:
-    """Rows of `W`: the sums over images of each filter's products with each channel."""
+    """Add to rows of `W` the sums over images of each filter's products with each channel."""
     images = x.size // (groups * channels * places)
     while start < stop:
         group, first = start // filters, start % filters
         count = min(stop - start, filters - first)
         for image in range(images):
             summed(
-                W, start * channels, function, image, count, channels, places,
+                W, start * channels, function, 1, count, channels, places,
                 y, (image * groups * filters + start) * places,
                 x, (image * groups + group) * channels * places,
             )  # fmt: skip
@@ -134,8 +134,7 @@ def convolution(
 def filter_gradient(x: Array, y: Array, groups: int, ksize: tuple[int, ...]) -> Array:
     """The gradient of the filters."""
     (images, rows), channels = y.shape[:2], x.shape[1] // groups
-    make = np.empty if y.size else np.zeros
-    W: Array = make((rows, channels, *ksize), y.dtype)
+    W: Array = np.zeros((rows, channels, *ksize), y.dtype)  # to which each image is added
     if y.size:
         known = blas.gemm(y.dtype), groups, channels, rows // groups, y.size // (images * rows)
         arguments = *contiguous(y, x), W.reshape(-1), *known
