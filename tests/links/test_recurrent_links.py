@@ -465,7 +465,9 @@ def test_dropout_between_layers_in_training_only():
 def test_layers_refuse_what_they_do_not_take():
     with pytest.raises(RemovedArgument, match="NStepLSTM: .*use_cudnn"):
         L.NStepLSTM(1, 3, 2, 0.0, use_cudnn=True)
-    with pytest.raises(TypeError, match="links.NStepGRU: expected a list of sequences, got ndar"):
+    with pytest.raises(
+        TypeError, match="NStepGRU: expected a list of sequences, got nda.* list.xs"
+    ):
         L.NStepGRU(1, 3, 2, 0.0)(None, X)
     with pytest.raises(ValueError, match="links.NStepGRU: expected sequences .* none at place 1"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [X, X[:0]])

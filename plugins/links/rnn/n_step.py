@@ -112,7 +112,8 @@ class NStep(ChainList):
         if not isinstance(xs, (list, tuple)) or not xs:
             raise TypeError(
                 f"links.{type(self).__name__}: expected a list of sequences, got "
-                f"{type(xs).__name__ if not isinstance(xs, (list, tuple)) else 'none'}."
+                f"{type(xs).__name__ if not isinstance(xs, (list, tuple)) else 'none'}. "
+                "Of an array (n, length, in_size) list(xs) is one."
             )
         xs = [as_variable(x) for x in xs]
         lengths = [x.shape[0] for x in xs]
