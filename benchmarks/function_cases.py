@@ -178,6 +178,33 @@ CASES: dict[str, Case] = {
         ),
         ((16, 32, 28, 28),),
     ),
+    "resize_images to half": Case(
+        lambda F, x: F.resize_images(x, (128, 128)),
+        lambda torch, x: torch.nn.functional.interpolate(
+            x, size=(128, 128), mode="bilinear", align_corners=True
+        ),
+        ((8, 3, 256, 256),),
+    ),
+    "adaptive_average_pooling_nd": Case(
+        lambda F, x: F.adaptive_average_pooling_nd(x, 7),
+        lambda torch, x: torch.nn.functional.adaptive_avg_pool2d(x, 7),
+        ((16, 32, 32, 32),),
+    ),
+    "adaptive_max_pooling_nd": Case(
+        lambda F, x: F.adaptive_max_pooling_nd(x, 7),
+        lambda torch, x: torch.nn.functional.adaptive_max_pool2d(x, 7),
+        ((16, 32, 32, 32),),
+    ),
+    "select_item": Case(
+        lambda F, x, t: F.select_item(x, t),
+        lambda torch, x, t: torch.gather(x, 1, t[:, None])[:, 0],
+        (WIDE, Labels(4096, (512,))),
+    ),
+    "prod over rows": Case(
+        lambda F, x: F.prod(x * 0.1 + 1.0, 0),
+        lambda torch, x: torch.prod(x * 0.1 + 1.0, 0),
+        (TABLE,),
+    ),
     "pad": Case(
         lambda F, x: F.pad(x, ((0, 0), (0, 0), (2, 2), (2, 2)), "constant"),
         lambda torch, x: torch.nn.functional.pad(x, (2,) * 4),
