@@ -14,7 +14,7 @@ from core.graph.backprop import grad
 from core.graph.variable import Variable
 from core.ops.function_node import FunctionNode
 from core.testing.trial import Trial
-from core.tracing import tape, trace
+from core.tracing import called_of_numpy, trace
 
 
 def traced(trial: Trial) -> None:
@@ -38,7 +38,7 @@ def traced(trial: Trial) -> None:
         found = call(arrays, cotangents)
         if trial.op.declared is None:  # the general form is given no namespace
             return found
-        for name in tape.current().called_of_numpy:
+        for name in called_of_numpy():
             raise AssertionError(
                 f"traced: {trial.op.__name__} calls numpy.{name}, which knows the arrays of NumPy "
                 f"alone. Write xp.{name}: xp is the library of the arrays, which `compute` and "

@@ -30,6 +30,7 @@ from core.tracing.program import Program as Program
 from core.tracing.recorded import Recorded as Recorded
 from core.tracing.tape import Applied as Applied
 from core.tracing.tape import Draws as Draws
+from core.tracing.tape import called_of_numpy as called_of_numpy
 from core.tracing.tracing import trace as trace
 from core.tracing.tracing import unabridged as unabridged
 
@@ -55,6 +56,7 @@ __all__ = [
     "Slot",
     "Step",
     "Value",
+    "called_of_numpy",
     "capture",
     "capturing",
     "derivatives",

@@ -234,7 +234,8 @@ class TracedArray(Operators):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise self._tape.refusal(f"numpy.{ufunc.__name__}.{method} cannot be traced")
-        if not any(type(x).__module__ == "numpy" for x in inputs):  # a scalar on the left of `*`
+        others = [x for x in inputs if not isinstance(x, TracedArray)]
+        if not any(hasattr(x, "dtype") for x in others):  # as of a scalar on the left of `*`
             self._tape.called_of_numpy.append(ufunc.__name__)
         return getattr(self._tape.xp, ufunc.__name__)(*inputs, **kwargs)
 

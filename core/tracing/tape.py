@@ -265,6 +265,11 @@ class Tape:
         return error
 
 
+def called_of_numpy() -> list[str]:
+    """Functions of NumPy's that the trace under way was asked for, and not its namespace."""
+    return current().called_of_numpy
+
+
 class Draws:
     """What is drawn in a trace from when this is made until `end`, to be had again."""
 
