@@ -38,8 +38,7 @@ _planned: dict[str, WeakSet[Any]] = {}  # classes by the key of their kernels
 
 def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     """Check inputs of these specs and plan the operation on them; remembers what it found."""
-    cls = type(f)
-    check = current_state().check
+    cls, check = type(f), current_state().check
     known = checked(f, specs, check)
     plans, before = cls._plans, _changes
     key = key if check else ("unchecked", key)
@@ -59,7 +58,7 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
 
 def _plan(cls: Any, specs: list[Spec]) -> Plan:
     backend, result = specs[0].backend, _result(cls, specs)
-    kernel = _kernel(cls, backend, prod(specs[0].shape))
+    kernel = _kernel(cls, backend, specs[0])
     compute: Compute = cls.compute if kernel is None else unless_declined(kernel, cls.compute)
     wide, narrow, mixed = widening(cls, specs)
     if wide is not None:
@@ -78,8 +77,7 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     compute = placed(compute, backend.around(specs[0].device))
-    inlined = cls._inlined and compute is cls.compute
-    return None if inlined else compute, xp, result
+    return None if cls._inlined and compute is cls.compute else compute, xp, result
 
 
 def _result(cls: Any, specs: list[Spec]) -> Spec | None:
@@ -91,7 +89,7 @@ def _result(cls: Any, specs: list[Spec]) -> Spec | None:
     return intern(lead.backend, shape, lead.dtype, lead.device)
 
 
-def _kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Any:
+def _kernel(cls: type[FunctionNode], backend: Backend, spec: Spec) -> Any:
     with publishing:
         _planned.setdefault(kernel_key(cls), WeakSet()).add(cls)
         before = _changes
@@ -102,7 +100,8 @@ def _kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Any:
             if _changes == before:
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
-    return kernel if size >= getattr(kernel, "least", 0) else None
+    kernel = kernel if prod(spec.shape) >= getattr(kernel, "least", 0) else None
+    return getattr(kernel, "ready", lambda spec: kernel)(spec)
 
 
 def forget_plans(backend: Backend, key: str | None = None) -> None:

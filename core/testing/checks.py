@@ -375,25 +375,30 @@ def kernels(trial: Trial) -> None:
     if not tables:
         return
     own = [table[op] for table in tables]
-    try:
-        for table, kernel in zip(tables, own, strict=True):
-            table[op] = _asked_of_few(kernel)
-        with_kernels = [trial.run_with_gradients(dtype) for dtype in trial.dtypes()]
-    finally:
-        for table, kernel in zip(tables, own, strict=True):
-            table[op] = kernel
+    with_kernels = []
+    both = any([hasattr(kernel, "ready") for kernel in own])
+    for ready in (True, False) if both else (True,):
+        try:
+            for table, kernel in zip(tables, own, strict=True):
+                table[op] = _asked_of_few(kernel, ready)
+            with_kernels.append([trial.run_with_gradients(dtype) for dtype in trial.dtypes()])
+        finally:
+            for table, kernel in zip(tables, own, strict=True):
+                table[op] = kernel
     for table in tables:
         kernel = table.pop(op)
         try:
             without = [trial.run_with_gradients(dtype) for dtype in trial.dtypes()]
         finally:
             table[op] = kernel
-        for dtype, one, other in zip(trial.dtypes(), with_kernels, without, strict=True):
-            _compare_runs(trial, one, other, f"with the kernel, in {dtype}")
+        for runs in with_kernels:
+            for dtype, one, other in zip(trial.dtypes(), runs, without, strict=True):
+                _compare_runs(trial, one, other, f"with the kernel, in {dtype}")
 
 
-def _asked_of_few(kernel: Any) -> Any:
-    if not getattr(kernel, "least", 0):
+def _asked_of_few(kernel: Any, ready: bool) -> Any:
+    """The kernel, of any number of elements; without the form that is ready for some spec."""
+    if not getattr(kernel, "least", 0) and (ready or not hasattr(kernel, "ready")):
         return kernel
 
     @wraps(kernel)
@@ -401,6 +406,8 @@ def _asked_of_few(kernel: Any) -> Any:
         return kernel(*args)
 
     asked.least = 0  # type: ignore[attr-defined]
+    if not ready:
+        vars(asked).pop("ready", None)
     return asked
 
 

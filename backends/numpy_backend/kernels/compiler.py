@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache, partial
 from importlib.util import find_spec
+from math import prod
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints, overload
@@ -315,6 +316,30 @@ def large(kernel: Callable[..., Any], calls: int = 1) -> Callable[..., Any]:
     """The kernel, which is asked about as many elements as `suits`, or more."""
     kernel.least = SMALL // calls  # type: ignore[attr-defined]
     return kernel
+
+
+def ready_for_few(kernel: Callable[..., Any], most: int, run_for: Callable[..., Any]) -> None:
+    """Let plans have another form of `kernel`, for less than `most` elements of one spec.
+
+    Of few elements it is looking at arrays that takes time. `run_for(shape, dtype)` gives
+    `run(f, x, ...)`, for x that lies in one piece, or None where there is no such form.
+    """
+
+    def ready(spec: Any) -> Callable[..., Any]:
+        known = spec.dtype in FLOATS and 0 < prod(spec.shape) < most
+        run = run_for(spec.shape, spec.dtype) if known else None
+        if run is None:
+            return kernel
+
+        def few(f: Any, xp: Any, x: Any, *others: Any) -> Any:
+            flags = x.flags
+            if type(x) is np.ndarray and flags.c_contiguous and flags.aligned:
+                return run(f, x, *others)
+            return kernel(f, xp, x, *others)
+
+        return few
+
+    kernel.ready = ready  # type: ignore[attr-defined]
 
 
 def in_loops(kernel: Callable[..., Any]) -> Callable[..., Any]:

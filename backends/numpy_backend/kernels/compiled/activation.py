@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import pi, sqrt
+from math import pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,12 @@ from backends.numpy_backend.kernels.compiler import (
     in_loops,
     large,
     number,
+    ready_for_few,
     suits,
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import activation as plain
+from core.typing import Shape
 
 LEAST = 262144  # elements of a part; less is done sooner than another core has fetched it
 
@@ -98,8 +100,22 @@ def forward(
     def into(f: Any, y: Any, x: Any) -> Any:
         return computed(f, y, x) if fits(x) and y.flags.carray else NotImplemented
 
+    def run_for(shape: Shape, dtype: Any) -> Any:
+        size, kind = prod(shape), dtype.type
+        if single and dtype.itemsize > 4:
+            return None
+
+        def run(f: Any, x: Any) -> Any:
+            y = np.empty(shape, dtype)
+            numbers = [kind(getattr(f, name)) for name in settings]
+            loop(x.reshape(-1), y.reshape(-1), *numbers, 0, size)
+            return y
+
+        return run
+
     if over:
         kernel.into = into  # type: ignore[attr-defined]
+    ready_for_few(kernel, 2 * LEAST, run_for)
     return large(in_loops(kernel), calls)
 
 

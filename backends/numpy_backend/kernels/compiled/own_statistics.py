@@ -39,9 +39,11 @@ from backends.numpy_backend.kernels.compiler import (
     empty,
     in_loops,
     native,
+    ready_for_few,
     suits,
 )
 from backends.numpy_backend.sums import total
+from core.typing import Shape
 
 # -- layers: each row is a part, and has a parameter for each of its elements ----------------------
 
@@ -118,6 +120,27 @@ def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     kept = (*x.shape[: x.ndim - len(f.axis)], *(1,) * len(f.axis))
     f.mean, f.scale = mean.reshape(kept), scale.reshape(kept)
     return y.reshape(x.shape)
+
+
+def _of_last_axis(shape: Shape, dtype: Any) -> Any:
+    columns, own, kept, axis = shape[-1], shape[-1:], (*shape[:-1], 1), (len(shape) - 1,)
+    rows, kind = prod(kept), dtype.type
+
+    def run(f: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        alike = gamma.dtype == beta.dtype == dtype and gamma.shape == beta.shape == own
+        lying = [a.flags.c_contiguous and a.flags.aligned for a in (gamma, beta)]
+        if f.axis != axis or not (alike and all(lying)):
+            return layer_normalization(f, None, x, gamma, beta)
+        statistics, y = np.empty((2, rows), dtype), np.empty((rows, columns), dtype)
+        mean, scale = statistics
+        _layer(x.reshape(rows, columns), gamma, beta, kind(f.eps), mean, scale, y, 0, rows)
+        f.mean, f.scale = mean.reshape(kept), scale.reshape(kept)
+        return y.reshape(shape)
+
+    return run
+
+
+ready_for_few(layer_normalization, 2 * normalization.LEAST, _of_last_axis)
 
 
 @in_loops

@@ -5,6 +5,7 @@ Exponentials are this package's own, and sums are taken in the order of the mach
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,10 @@ from backends.numpy_backend.kernels.compiler import (
     compiled,
     inlined,
     inlined_exactly,
+    ready_for_few,
     suits,
 )
+from core.typing import Shape
 
 LEAST = 65536  # elements of a part
 CALLS = SMALL  # a loop of one element is faster than the formulas, of five to sixteen calls
@@ -209,6 +212,23 @@ def _along_rows(f: Any, x: Any, loop: Any) -> Any:
     return y.reshape(x.shape)
 
 
+def _in_one_call(kernel: Any, loop: Any) -> None:
+    def run_for(shape: Shape, dtype: Any) -> Any:
+        columns, last = shape[-1], (-1, len(shape) - 1)
+        rows = prod(shape) // columns
+
+        def run(f: Any, x: Any) -> Any:
+            if f.axis not in last:
+                return NotImplemented
+            y = np.empty((rows, columns), dtype)
+            loop(x.reshape(rows, columns), y, 0, rows)
+            return y.reshape(shape)
+
+        return run
+
+    ready_for_few(kernel, 2 * LEAST, run_for)
+
+
 def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`y * (g - sum(g * y))`."""
     return _gradient(f, g, _softmax_gradient)
@@ -217,6 +237,10 @@ def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
 def log_softmax(f: Any, xp: Any, x: Any) -> Any:
     """`x - log(sum(exp(x)))`."""
     return _along_rows(f, x, _log_softmax)
+
+
+_in_one_call(softmax, _softmax)
+_in_one_call(log_softmax, _log_softmax)
 
 
 def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
