@@ -192,7 +192,10 @@ EXTENSIONS = {
     "StepShift": of_optimizer(lambda name, x: extensions.StepShift(name, 0.8, 3)),
     "WarmupShift": of_optimizer(lambda name, x: extensions.WarmupShift(name, x / 10, 6, x)),
     "FailOnNonNumber": plain(lambda trigger: extensions.FailOnNonNumber()),
-    "LogReport": plain(lambda trigger: extensions.LogReport(trigger=trigger)),
+    "LogReport": lambda trainer, trigger: extensions.LogReport(
+        trigger=trigger,
+        filename="another log" if "LogReport" in dict(trainer.extension_order()) else "log",
+    ),
     "MicroAverage": plain(
         lambda trigger: extensions.MicroAverage(
             "main/correct", "main/count", "main/accuracy", trigger
