@@ -24,6 +24,7 @@ from core.training.ranks import Agreed, share_out, stepping
 from core.training.reporter import Reporter, loaded_observation, saved_observation
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 from core.training.updater import Updater
+from core.training.used import tell_of_used
 
 if TYPE_CHECKING:
     from core.training.communicator import Communicator
@@ -183,7 +184,9 @@ class Loop(Extended):
             if entry.call_before_training:
                 with naming(name, "__call__"):
                     entry.extension(self)
-        if self.is_resumed and (self.communicator is None or self.communicator.rank == 0):
+        is_first = self.communicator is None or self.communicator.rank == 0
+        tell_of_used(self, is_first and not self.is_resumed)
+        if self.is_resumed and is_first:
             self._tell_of_changes()
         # A snapshot may have been loaded long ago, or by an extension: what was drawn since then
         # must not change what the resumed run draws.

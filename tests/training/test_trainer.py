@@ -3,11 +3,13 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 import small
 
 import core
-from core import training
+import core.links as L
+from core import iterators, optimizers, training
 from core.errors import RemovedArgument
 from core.training import extensions, triggers
 
@@ -440,3 +442,32 @@ def test_a_trainer_says_what_it_consists_of(tmp_path):
     assert html.count("<tr>") == 6 and "(1, &#x27;epoch&#x27;)" in html
     run = training.Run(None, optimizer, None, tmp_path)
     assert repr(run).startswith(f"Run: until never, in {str(tmp_path)!r}\n  main: ")
+
+
+def test_what_has_served_another_training_is_told(tmp_path):
+    def trained(place, batches, extension, trigger, stop):
+        model = L.Classifier(L.Linear(3, 2))
+        updater = training.updaters.StandardUpdater(batches, optimizers.SGD(0.5).setup(model))
+        made = training.Trainer(updater, stop, tmp_path / place)
+        made.extend(extension)
+        made.extend(lambda trainer: None, "of mine", trigger=trigger)
+        made.run()
+        return updater.iteration
+
+    def parts():
+        best = training.triggers.MinValueTrigger("main/loss")
+        return batches(), extensions.LogReport(), best, training.get_trigger((2, "epoch"))
+
+    def batches():
+        return iterators.SerialIterator([(np.ones(3, "f"), np.int32(0))] * 4, 2)
+
+    used = parts()
+    assert trained("a", *used) == trained("b", *parts()) == 4
+    with pytest.warns(UserWarning) as told:
+        assert trained("c", batches(), *used[1:-1], (2, "epoch")) == 4
+    [message] = [str(each.message) for each in told]
+    assert "'LogReport', the trigger of 'of mine' served another training" in message
+    with pytest.warns(UserWarning, match="through the data 2 times before"):
+        assert trained("d", used[0], *parts()[1:]) == 0
+    used[0].reset()
+    assert trained("e", used[0], *parts()[1:]) == 4
