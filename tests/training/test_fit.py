@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
         fitted(tmp_path, 1, batch_size=0)
     with pytest.raises(TypeError, match=r"got the class Adam: give Adam\(\)"):
         fitted(tmp_path, 1, optimizer=optimizers.Adam)
-    with pytest.raises(TypeError, match="got 0.2. Set a part of .* split_dataset_random"):
+    with pytest.raises(TypeError, match="got 0.2. Set a part of .*split_dataset_random"):
         training.fit(network(), (X, X), 1, validation=0.2, out=tmp_path, show=False)
 
 
