@@ -64,7 +64,7 @@ def test_reasons_for_leaving_checks_out():
     )
     assert used == {
         "integer-valued": 16,
-        "not differentiable": 4,
+        "not differentiable": 5,
         "random": 6,
         "depends on values": 1,
     }

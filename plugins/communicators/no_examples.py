@@ -7,7 +7,7 @@ from typing import Any
 
 import core
 from core.link import Link
-from core.training.reporter import unobserved
+from core.training import reporter
 
 
 def examples_of(args: Sequence[Any], kwds: dict[str, Any]) -> int:
@@ -32,5 +32,5 @@ def is_collective(target: Link) -> bool:
 
 def size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
     """Let links make the parameters whose sizes they take from their input, of no examples."""
-    with unobserved(), core.using_config("train", False), core.no_backprop_mode():
+    with reporter.unobserved(), core.using_config("train", False), core.no_backprop_mode():
         lossfun(*args, **kwds)

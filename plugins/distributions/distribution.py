@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 from core import Variable, as_variable, backend, config
@@ -36,7 +37,7 @@ class Distribution:
     """The shape of one point."""
     batch_shape: Shape = ()
     """How many distributions there are, along which axes."""
-    _params: dict[str, Variable]
+    _params: Mapping[str, Variable] = MappingProxyType({})
 
     def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
         """The parameters as Variables of one batch; each has `event_ndim` axes of its own.

@@ -11,7 +11,7 @@ from core import Parameter, Variable
 from core.arrays import backend
 from core.errors import TraceError, UpdateError
 from core.optimizer import GradientMethod, ParameterGroup, Step, UpdateRule
-from core.training.reporter import unobserved
+from core.training import reporter
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
 
@@ -235,7 +235,7 @@ class LBFGS(GradientMethod):
         def evaluate(t: float) -> tuple[float, float]:
             for step, x, v in zip(steps, start, d, strict=True):
                 _place(step, x, t * v)
-            with unobserved():
+            with reporter.unobserved():
                 loss = self._loss() if self._loss is not None else None
             value = _number(loss)
             self._backward(self._target(), loss)

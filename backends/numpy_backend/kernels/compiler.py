@@ -318,15 +318,18 @@ def large(kernel: Callable[..., Any], calls: int = 1) -> Callable[..., Any]:
     return kernel
 
 
-def ready_for_few(kernel: Callable[..., Any], most: int, run_for: Callable[..., Any]) -> None:
+def ready_for_few(
+    kernel: Callable[..., Any], most: Callable[[], int], run_for: Callable[..., Any]
+) -> None:
     """Let plans have another form of `kernel`, for less than `most` elements of one spec.
 
     Of few elements it is looking at arrays that takes time. `run_for(shape, dtype)` gives
-    `run(f, x, ...)`, for x that lies in one piece, or None where there is no such form.
+    `run(f, x, ...)`, for x that lies in one piece, or None where there is no such form. It has the
+    kernel's bits: what is recorded calls the kernel.
     """
 
     def ready(spec: Any) -> Callable[..., Any]:
-        known = spec.dtype in FLOATS and 0 < prod(spec.shape) < most
+        known = spec.dtype in FLOATS and 0 < prod(spec.shape) < most()
         run = run_for(spec.shape, spec.dtype) if known else None
         if run is None:
             return kernel

@@ -67,7 +67,7 @@ class ErfcxSlope(Elementwise):
 
     order: int = 1
     wide = True
-    domain = Domain(x=real(-2, 6), settings={"order": choice(1, 2, 3)})
+    domain = Domain(x=real(-1.5, 6), settings={"order": choice(1, 2, 3)})
 
     def compute(self, xp, x):
         right = error_functions.scaled_tail(xp, xp.abs(x), self.order)

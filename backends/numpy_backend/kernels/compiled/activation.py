@@ -115,7 +115,7 @@ def forward(
 
     if over:
         kernel.into = into  # type: ignore[attr-defined]
-    ready_for_few(kernel, 2 * LEAST, run_for)
+    ready_for_few(kernel, lambda: 2 * LEAST, run_for)
     return large(in_loops(kernel), calls)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import few_statistics, normalization
 from backends.numpy_backend.kernels.compiled.elementary import ONE, ZERO
 from backends.numpy_backend.kernels.compiled.normalization import (
@@ -123,6 +124,8 @@ def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
 
 
 def _of_last_axis(shape: Shape, dtype: Any) -> Any:
+    if prod(shape) * CALLS < compiler.SMALL:
+        return None
     columns, own, kept, axis = shape[-1], shape[-1:], (*shape[:-1], 1), (len(shape) - 1,)
     rows, kind = prod(kept), dtype.type
 
@@ -140,7 +143,7 @@ def _of_last_axis(shape: Shape, dtype: Any) -> Any:
     return run
 
 
-ready_for_few(layer_normalization, 2 * normalization.LEAST, _of_last_axis)
+ready_for_few(layer_normalization, lambda: 2 * normalization.LEAST, _of_last_axis)
 
 
 @in_loops

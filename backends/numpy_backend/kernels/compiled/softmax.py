@@ -226,7 +226,7 @@ def _in_one_call(kernel: Any, loop: Any) -> None:
 
         return run
 
-    ready_for_few(kernel, 2 * LEAST, run_for)
+    ready_for_few(kernel, lambda: 2 * LEAST, run_for)
 
 
 def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
