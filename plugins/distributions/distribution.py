@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 from core import Variable, as_variable, backend, config
@@ -37,7 +36,7 @@ class Distribution:
     """The shape of one point."""
     batch_shape: Shape = ()
     """How many distributions there are, along which axes."""
-    _params: Mapping[str, Variable] = MappingProxyType({})
+    _params: dict[str, Variable]
 
     def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
         """The parameters as Variables of one batch; each has `event_ndim` axes of its own.
@@ -75,8 +74,8 @@ class Distribution:
 
     @property
     def params(self) -> dict[str, Variable]:
-        """Parameters by name."""
-        return dict(self._params)
+        """Parameters by name; none where a class of one's own has not said which."""
+        return dict(getattr(self, "_params", {}))
 
     @property
     def xp(self) -> Any:
@@ -222,7 +221,7 @@ class Distribution:
         return NotImplementedError(f"{type(self).__name__} has no {what} in closed form.")
 
     def __repr__(self) -> str:
-        params = ", ".join([f"{name}: {list(x.shape)}" for name, x in self._params.items()])
+        params = ", ".join([f"{name}: {list(x.shape)}" for name, x in self.params.items()])
         return f"{type(self).__name__}({params})"
 
 
