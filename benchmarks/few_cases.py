@@ -68,6 +68,12 @@ CASES: dict[str, Case] = {
         lambda torch, q, k, v: _known(torch).scaled_dot_product_attention(q, k, v),
         *((2, 2, 8, 8),) * 3,
     ),
+    "attention, one query": _of(
+        lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v),
+        lambda torch, q, k, v: _known(torch).scaled_dot_product_attention(q, k, v),
+        (1, 8, 1, 32),
+        *((1, 8, 256, 32),) * 2,
+    ),
     "reshape": _of(lambda F, x: F.reshape(x, (16, 8)), lambda torch, x: x.reshape(16, 8)),
     "transpose": _of(lambda F, x: F.transpose(x), lambda torch, x: x.T),
     "x[:, 1:]": _of(lambda F, x: x[:, 1:], lambda torch, x: x[:, 1:]),
