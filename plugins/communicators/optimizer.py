@@ -20,8 +20,7 @@ from core.link import Link, Parameter
 from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
-from core.training import Buckets, Communicator
-from core.training.reporter import unobserved
+from core.training import Buckets, Communicator, reporter
 from plugins.communicators.argument import refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
 from plugins.communicators.draws import Draws
@@ -194,7 +193,7 @@ class MultiNodeOptimizer(GradientMethod):
         if self.share or is_collective(self._target()):
             self._watches = True
             try:
-                with self._sizing(), nullcontext() if self.share else unobserved():
+                with self._sizing(), nullcontext() if self.share else reporter.unobserved():
                     self._differentiate(lossfun, *args, **kwds)
             except Exception as error:
                 self._communicator.give_up(f"its loss raised {error!r}.")

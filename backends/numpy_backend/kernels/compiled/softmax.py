@@ -212,7 +212,9 @@ def _along_rows(f: Any, x: Any, loop: Any) -> Any:
     return y.reshape(x.shape)
 
 
-def _in_one_call(kernel: Any, loop: Any) -> None:
+def _ready_along_rows(kernel: Any, loop: Any) -> None:
+    """Let the kernel have a form for few elements, which is `_along_rows` of a known shape."""
+
     def run_for(shape: Shape, dtype: Any) -> Any:
         columns, last = shape[-1], (-1, len(shape) - 1)
         rows = prod(shape) // columns
@@ -239,8 +241,8 @@ def log_softmax(f: Any, xp: Any, x: Any) -> Any:
     return _along_rows(f, x, _log_softmax)
 
 
-_in_one_call(softmax, _softmax)
-_in_one_call(log_softmax, _log_softmax)
+_ready_along_rows(softmax, _softmax)
+_ready_along_rows(log_softmax, _log_softmax)
 
 
 def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
