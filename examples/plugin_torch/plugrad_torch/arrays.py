@@ -67,11 +67,16 @@ class Tensors(TorchBackend):
         return array.numpy()
 
     def taken(self, array: Tensor) -> Tensor:
-        """A tensor from outside; one that PyTorch records a graph of is refused or detached."""
+        """A tensor from outside; one that PyTorch records a graph of is refused or detached.
+
+        What is only to be seen as conjugate or negative is copied: DLPack would not tell of it.
+        """
         if array.layout is not torch.strided:
             raise BackendError(
                 f"torch: this tensor is laid out as {array.layout}. Give tensor.to_dense()."
             )
+        if array.is_neg() or array.is_conj():
+            array = array.resolve_conj().resolve_neg()
         if not array.requires_grad:
             return array
         if self.detaches:

@@ -106,6 +106,13 @@ def test_tensors_that_are_not_dense_are_refused():
         core.Variable(torch.eye(2).to_sparse())
 
 
+def test_what_is_only_seen_as_conjugate_or_negative_leaves_as_it_is_seen():
+    conjugate = torch.tensor([1 + 2j, 3 - 4j]).conj()
+    for tensor in (conjugate, conjugate.imag):
+        x = core.Variable(tensor, requires_grad=False)
+        assert np.from_dlpack(x).tolist() == tensor.tolist()
+
+
 def test_pytorch_records_nothing():
     model = core.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1)).to_device("torch")
     y = F.sum(model(torch.ones(4, 2)))
