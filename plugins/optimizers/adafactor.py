@@ -56,8 +56,9 @@ class AdafactorRule(UpdateRule):
         else:
             average(row, kept, xp.mean(square, axis=-1, keepdims=True))
             average(col, kept, xp.mean(square, axis=-2, keepdims=True))
-            mean = xp.mean(row, axis=-2, keepdims=True)
-            v = row / divisor(self, xp, mean, "eps1") * col
+            mean = divisor(self, xp, xp.mean(row, axis=-2, keepdims=True), "eps1")
+            one = xp.ones_like(mean)  # rows of which some are infinite say nothing
+            v = xp.where(mean < xp.inf, row, one) / xp.where(mean < xp.inf, mean, one) * col
         change = xp.asarray(grad / divisor(self, xp, xp.sqrt(v), "eps1"))
         length = _size(xp, change) / self.threshold
         rate = self.rate / xp.maximum(length, xp.ones_like(length))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from core.optimizer import GradientMethod
 from plugins.optimizers.half import divisor
-from plugins.optimizers.moments import MomentsRule
+from plugins.optimizers.moments import MomentsRule, average
 
 
 class AdaMaxRule(MomentsRule):
@@ -24,7 +24,7 @@ class AdaMaxRule(MomentsRule):
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, u: Any) -> None:
         """One step, in place."""
-        m += (1 - self.beta1) * (grad - m)
+        average(m, self.beta1, grad)
         u[...] = xp.maximum(self.beta2 * u, abs(grad) + self.eps)
         self._move(param, self.rate * m / divisor(self, xp, u))
 

@@ -10,14 +10,11 @@ from core.optimizer import UpdateRule
 def average(mean: Any, kept: float, value: Any) -> None:
     """Bring a running mean on in place: to kept * mean + (1 - kept) * value.
 
-    The difference of the two rounds least where most is kept. Where little is, it has the rounding
-    of the mean that was, in which a value much smaller is lost, and a step divides by 0.
+    Not by their difference, which has the rounding of a mean much larger than what comes, and is
+    NaN for ever once the mean is infinite: a square that overflows would ruin the parameter.
     """
-    if kept < 0.5:
-        mean *= kept
-        mean += (1 - kept) * value
-    else:
-        mean += (1 - kept) * (value - mean)
+    mean *= kept
+    mean += (1 - kept) * value
 
 
 class MomentsRule(UpdateRule):
@@ -42,7 +39,7 @@ class MomentsRule(UpdateRule):
     state_names: ClassVar[tuple[str, ...]] = ("m", "v")
 
     def _average(self, grad: Any, m: Any, v: Any) -> None:
-        m += (1 - self.beta1) * (grad - m)
+        average(m, self.beta1, grad)
         average(v, self.beta2, grad * grad)
 
     def _move(self, param: Any, change: Any) -> None:

@@ -44,7 +44,9 @@ class MSVAGRule(UpdateRule):
         signal = mean * mean
         noise = xp.clip(square - signal, 0, None) * (rho / (1 - rho))
         total = signal + noise
-        return signal / xp.where(total > 0, total, xp.ones_like(total))
+        known = (total > 0) & (total < xp.inf)  # squares that overflow damp all the way
+        zero, one = xp.zeros_like(total), xp.ones_like(total)
+        return xp.where(known, signal, zero) / xp.where(known, total, one)
 
 
 class MSVAG(GradientMethod):

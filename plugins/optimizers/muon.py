@@ -89,7 +89,7 @@ class MuonRule(UpdateRule):
         if not param.size:
             return
         if v.shape == param.shape:
-            m += (1 - self.beta1) * (grad - m)
+            average(m, self.beta1, grad)
             average(v, self.beta2, grad * grad)
             size = divisor(self, xp, xp.sqrt(v) + self.eps)
             change = corrected_rate(self, self.t) / size * m

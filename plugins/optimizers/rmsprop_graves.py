@@ -25,7 +25,8 @@ class RMSpropGravesRule(UpdateRule):
         """One step, in place."""
         average(n, self.alpha, grad * grad)
         average(g, self.alpha, grad)
-        variance = xp.maximum(n - g * g, xp.zeros_like(n))  # rounding may make it negative
+        root, mean = xp.sqrt(n), abs(g)  # g * g may overflow where n has, and inf - inf is NaN
+        variance = xp.maximum(root - mean, xp.zeros_like(n)) * (root + mean)
         delta *= self.momentum
         delta -= self.lr * grad / divisor(self, xp, xp.sqrt(variance + self.eps))
         param += delta

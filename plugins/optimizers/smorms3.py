@@ -6,6 +6,7 @@ from typing import Any
 
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import average
 
 
 class SMORMS3Rule(UpdateRule):
@@ -21,9 +22,10 @@ class SMORMS3Rule(UpdateRule):
     def step(self, xp: Any, param: Any, grad: Any, mem: Any, g: Any, g2: Any) -> None:
         """One step, in place."""
         share = 1 / (mem + 1)
-        g += share * (grad - g)
-        g2 += share * (grad * grad - g2)
-        certainty = g * g / divisor(self, xp, g2 + self.eps)
+        average(g, 1 - share, grad)
+        average(g2, 1 - share, grad * grad)
+        ratio = g / divisor(self, xp, xp.sqrt(g2 + self.eps))  # squares alone would overflow
+        certainty = ratio * ratio
         size = divisor(self, xp, xp.sqrt(g2) + self.eps)
         param -= xp.clip(certainty, None, self.lr) * grad / size
         mem *= 1 - certainty

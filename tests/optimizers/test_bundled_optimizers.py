@@ -314,6 +314,36 @@ def test_elements_without_a_gradient_stay_where_they_are(name):
     assert stepped(optimizer, [0.5, -1.0], zeros).tolist() == [0.5, -1.0]
 
 
+@pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
+@pytest.mark.parametrize("shape", [(4,), (2, 2)])
+def test_a_gradient_whose_square_is_too_large_leaves_no_nan(name, shape):
+    gradients = np.ones((4, *shape))
+    gradients[0].flat[0] = 1e25
+    with np.errstate(all="ignore"):
+        found = stepped(getattr(optimizers, name)(), np.ones(shape), gradients).ravel()
+    assert np.isfinite(found).all() and (found[3] < 1 or name in ("LAMB", "Muon"))  # one length
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RMSprop", "AdaGrad"])
+def test_a_gradient_whose_square_is_too_large_does_what_it_does_in_pytorch(name):
+    torch = pytest.importorskip("torch")
+    gradients = np.array([[1e25, 1.0], [1.0, 1.0], [-1.0, 1.0]])
+    theirs = torch.nn.Parameter(torch.ones(2))
+    numbers = {"weight_decay": 0.0} if name == "AdamW" else {}
+    optimizer = getattr(torch.optim, "Adagrad" if name == "AdaGrad" else name)(
+        [theirs], 0.01, **numbers
+    )
+    for g in gradients:
+        theirs.grad = torch.tensor(g, dtype=torch.float32)
+        optimizer.step()
+    ours = getattr(optimizers, name)(0.01)
+    if name == "AdamW":
+        ours.weight_decay_rate = 0.0
+    with np.errstate(over="ignore"):
+        found = stepped(ours, [1.0, 1.0], gradients)
+    np.testing.assert_allclose(found, theirs.detach().numpy(), rtol=1e-5)
+
+
 SHARES = {  # of the squares of gradients that are kept
     "Adam": ("beta2", adam),
     "AdamW": ("beta2", adam),

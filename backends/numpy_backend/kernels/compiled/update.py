@@ -41,7 +41,6 @@ def together(
     loop: Compiled,
     names: Sequence[str],
     numbers: Callable[[Any], Iterable[float]],
-    kept: Callable[[Any], float] = lambda rule: 1.0,
 ) -> Callable[..., Any]:
     """A kernel for all parameters of a rule.
 
@@ -49,14 +48,13 @@ def together(
         loop: `loop(param, grad, *state, *numbers, start, stop)`.
         names: Those of the state.
         numbers: What the loop takes from a rule, for every element.
-        kept: The share of its means that a rule keeps. Below a half, formulas have another form.
     """
 
     def kernel(
         rule: Any, xp: Any, params: list[Array], grads: list[Array], states: list[State]
     ) -> list[int] | None:
         """Steps of all parameters that suit the loop; the positions of the others."""
-        if sum([param.size for param in params]) < compiler.SMALL or kept(rule) < 0.5:
+        if sum([param.size for param in params]) < compiler.SMALL:
             return list(range(len(params)))
         sets = [
             (param, grad, *[state[name] for name in names])
@@ -89,8 +87,6 @@ def together(
         def call(rule: Any, grads: list[Array]) -> Iterable[int]:
             """A step of all; or of none, if a gradient shares memory with what is written."""
             if small and rule.t < LOADED or not owners.isdisjoint(map(id, map(_owner, grads))):
-                return range(len(grads))
-            if kept(rule) < 0.5:
                 return range(len(grads))
             given = zip(flat, map(_flat, grads), strict=True)
             whole = [(param, grad, *state) for (param, *state), grad in given]
@@ -166,6 +162,12 @@ def smaller(a: Any, b: Any) -> Any:
 def moved(p: Any, change: Any, decay: Any, eta: Any) -> Any:
     """A parameter after a change, with weight decay unless that is 0."""
     return p - eta * (change + decay * p if decay != 0 else change)
+
+
+@inlined_exactly
+def averaged(mean: Any, keep: Any, new: Any, value: Any) -> Any:
+    """A running mean after one more value: the shares of both make one."""
+    return mean * keep + new * value
 
 
 @inlined_exactly
@@ -268,6 +270,7 @@ def _rmsprop(
     p: Write1,
     g: Read1,
     ms: Write1,
+    keep: Real,
     new: Real,
     lr: Real,
     inside: Real,
@@ -278,38 +281,40 @@ def _rmsprop(
     for first, last in pieces(p, start, stop):
         pb, gb, msb = p[first:last], g[first:last], ms[first:last]
         for i in range(pb.size):
-            msb[i] += new * (gb[i] * gb[i] - msb[i])
+            msb[i] = averaged(msb[i], keep, new, gb[i] * gb[i])
             pb[i] -= lr * gb[i] / (np.sqrt(msb[i] + inside) + eps)
 
 
 @compiled
 def _adadelta(
-    p: Write1, g: Read1, a: Write1, b: Write1, new: Real, eps: Real, start: int, stop: int
-) -> None:
+    p: Write1, g: Read1, a: Write1, b: Write1,
+    keep: Real, new: Real, eps: Real, start: int, stop: int,
+) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, ab, bb = p[first:last], g[first:last], a[first:last], b[first:last]
         for i in range(pb.size):
-            ab[i] += new * (gb[i] * gb[i] - ab[i])
+            ab[i] = averaged(ab[i], keep, new, gb[i] * gb[i])
             change = np.sqrt((bb[i] + eps) / (ab[i] + eps)) * gb[i]
-            bb[i] += new * (change * change - bb[i])
+            bb[i] = averaged(bb[i], keep, new, change * change)
             pb[i] -= change
 
 
 @compiled
 def _rmsprop_graves(
     p: Write1, g: Read1, n: Write1, mean: Write1, delta: Write1,
-    new: Real, keep: Real, lr: Real, eps: Real, start: int, stop: int,
+    keep: Real, new: Real, momentum: Real, lr: Real, eps: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first in range(start, stop, BLOCK):
         last = min(first + BLOCK, stop)
         pb, gb, nb, mb = p[first:last], g[first:last], n[first:last], mean[first:last]
         db = delta[first:last]
         for i in range(gb.size):
-            nb[i] += new * (gb[i] * gb[i] - nb[i])
-            mb[i] += new * (gb[i] - mb[i])
+            nb[i] = averaged(nb[i], keep, new, gb[i] * gb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
         for i in range(gb.size):
-            variance = larger(nb[i] - mb[i] * mb[i], ZERO)
-            db[i] = db[i] * keep - lr * gb[i] / np.sqrt(variance + eps)
+            root, size = np.sqrt(nb[i]), abs(mb[i])
+            variance = larger(root - size, ZERO) * (root + size)
+            db[i] = db[i] * momentum - lr * gb[i] / np.sqrt(variance + eps)
             pb[i] += db[i]
 
 
@@ -317,15 +322,13 @@ adagrad = together(_adagrad, ("h",), lambda r: [r.lr, r.eps])
 rmsprop = together(
     _rmsprop,
     ("ms",),
-    lambda r: [1 - r.alpha, r.lr, *((r.eps, 0) if r.eps_inside_sqrt else (0, r.eps))],
-    lambda r: r.alpha,
+    lambda r: [r.alpha, 1 - r.alpha, r.lr, *((r.eps, 0) if r.eps_inside_sqrt else (0, r.eps))],
 )
-adadelta = together(_adadelta, ("msg", "msdx"), lambda r: [1 - r.rho, r.eps], lambda r: r.rho)
+adadelta = together(_adadelta, ("msg", "msdx"), lambda r: [r.rho, 1 - r.rho, r.eps])
 rmsprop_graves = together(
     _rmsprop_graves,
     ("n", "g", "delta"),
-    lambda r: [1 - r.alpha, r.momentum, r.lr, r.eps],
-    lambda r: r.alpha,
+    lambda r: [r.alpha, 1 - r.alpha, r.momentum, r.lr, r.eps],
 )
 
 
@@ -334,34 +337,37 @@ rmsprop_graves = together(
 
 @compiled
 def _adam(
-    p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
+    p: Write1, g: Read1, m: Write1, v: Write1,
+    keep: Real, new: Real, keep_square: Real, new_square: Real,
     rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
         for i in range(pb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            vb[i] = averaged(vb[i], keep_square, new_square, gb[i] * gb[i])
             pb[i] = moved(pb[i], rate / (np.sqrt(vb[i]) + eps) * mb[i], decay, eta)
 
 
 @compiled
 def _adabound(
-    p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
+    p: Write1, g: Read1, m: Write1, v: Write1,
+    keep: Real, new: Real, keep_square: Real, new_square: Real,
     rate: Real, eps: Real, low: Real, high: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
         for i in range(pb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            vb[i] = averaged(vb[i], keep_square, new_square, gb[i] * gb[i])
             bounded = smaller(larger(rate / (np.sqrt(vb[i]) + eps), low), high)
             pb[i] = moved(pb[i], bounded * mb[i], decay, eta)
 
 
 @compiled
 def _amsbound(
-    p: Write1, g: Read1, m: Write1, v: Write1, top: Write1, new: Real, new_square: Real,
+    p: Write1, g: Read1, m: Write1, v: Write1, top: Write1,
+    keep: Real, new: Real, keep_square: Real, new_square: Real,
     rate: Real, eps: Real, low: Real, high: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first in range(start, stop, BLOCK):
@@ -369,8 +375,8 @@ def _amsbound(
         pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
         tb = top[first:last]
         for i in range(gb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            vb[i] = averaged(vb[i], keep_square, new_square, gb[i] * gb[i])
         for i in range(gb.size):
             tb[i] = larger(tb[i], vb[i])
             bounded = smaller(larger(rate / (np.sqrt(tb[i]) + eps), low), high)
@@ -379,14 +385,15 @@ def _amsbound(
 
 @compiled
 def _radam(
-    p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real,
+    p: Write1, g: Read1, m: Write1, v: Write1,
+    keep: Real, new: Real, keep_square: Real, new_square: Real,
     certain: Real, rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
         for i in range(pb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            vb[i] = averaged(vb[i], keep_square, new_square, gb[i] * gb[i])
             change = rate * mb[i]
             if certain != 0:
                 change = change / (np.sqrt(vb[i]) + eps)
@@ -395,42 +402,39 @@ def _radam(
 
 @compiled
 def _adamax(
-    p: Write1, g: Read1, m: Write1, u: Write1, new: Real, keep: Real,
+    p: Write1, g: Read1, m: Write1, u: Write1, keep: Real, new: Real, keep_largest: Real,
     rate: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, mb, ub = p[first:last], g[first:last], m[first:last], u[first:last]
         for i in range(pb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            ub[i] = larger(keep * ub[i], abs(gb[i]) + eps)
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            ub[i] = larger(keep_largest * ub[i], abs(gb[i]) + eps)
             pb[i] = moved(pb[i], rate * mb[i] / ub[i], decay, eta)
 
 
 @compiled
 def _nadam(
-    p: Write1, g: Read1, m: Write1, v: Write1, new: Real, new_square: Real, of_gradient: Real,
+    p: Write1, g: Read1, m: Write1, v: Write1,
+    keep: Real, new: Real, keep_square: Real, new_square: Real, of_gradient: Real,
     of_moment: Real, correction: Real, eps: Real, decay: Real, eta: Real, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first, last in pieces(p, start, stop):
         pb, gb, mb, vb = p[first:last], g[first:last], m[first:last], v[first:last]
         for i in range(pb.size):
-            mb[i] += new * (gb[i] - mb[i])
-            vb[i] += new_square * (gb[i] * gb[i] - vb[i])
+            mb[i] = averaged(mb[i], keep, new, gb[i])
+            vb[i] = averaged(vb[i], keep_square, new_square, gb[i] * gb[i])
             change = of_gradient * gb[i] + of_moment * mb[i]
             change = change / (np.sqrt(vb[i] / correction) + eps)
             pb[i] = moved(pb[i], change, decay, eta)
 
 
-def _averages(r: Any) -> tuple[float, float]:
-    return 1 - r.beta1, 1 - r.beta2
+def _averages(r: Any) -> tuple[float, float, float, float]:
+    return r.beta1, 1 - r.beta1, r.beta2, 1 - r.beta2
 
 
 def _decay(r: Any) -> tuple[float, float]:
     return r.weight_decay_rate, r.eta
-
-
-def _kept(r: Any) -> float:
-    return r.beta2  # type: ignore[no-any-return]
 
 
 def _bounded(rule: Any) -> list[float]:
@@ -459,20 +463,20 @@ def _of_one_rate(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return of_one_rate
 
 
-adam = together(_adam, ("m", "v"), lambda r: [*_averages(r), r.alpha_t, r.eps, *_decay(r)], _kept)
+adam = together(_adam, ("m", "v"), lambda r: [*_averages(r), r.alpha_t, r.eps, *_decay(r)])
 amsgrad = together(
     _amsbound,
     ("m", "v", "vhat"),
     lambda r: [*_averages(r), r.alpha_t, r.eps, -inf, inf, *_decay(r)],
-    _kept,
 )
-adabound = _of_one_rate(together(_adabound, ("m", "v"), _bounded, _kept))
-amsbound = _of_one_rate(together(_amsbound, ("m", "v", "vhat"), _bounded, _kept))
-radam = together(_radam, ("m", "v"), lambda r: [*_averages(r), *r.rate, r.eps, *_decay(r)], _kept)
-adamax = together(_adamax, ("m", "u"), lambda r: [1 - r.beta1, r.beta2, r.rate, r.eps, *_decay(r)])
+adabound = _of_one_rate(together(_adabound, ("m", "v"), _bounded))
+amsbound = _of_one_rate(together(_amsbound, ("m", "v", "vhat"), _bounded))
+radam = together(_radam, ("m", "v"), lambda r: [*_averages(r), *r.rate, r.eps, *_decay(r)])
+adamax = together(
+    _adamax, ("m", "u"), lambda r: [r.beta1, 1 - r.beta1, r.beta2, r.rate, r.eps, *_decay(r)]
+)
 nadam = together(
     _nadam,
     ("m", "v"),
     lambda r: [*_averages(r), *r.rates, 1 - r.beta2**r.t, r.eps, *_decay(r)],
-    _kept,
 )
