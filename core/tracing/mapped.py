@@ -15,7 +15,7 @@ from core.link.parameter import Parameter
 from core.ops.function_node import FunctionNode
 from core.registry.configuration import current_state, using_config
 from core.tracing import tape as tapes
-from core.tracing.array import traced
+from core.tracing.array import as_values, traced
 from core.tracing.backend import tracing
 from core.tracing.batching import compute
 from core.tracing.batching_rules import Examples
@@ -24,7 +24,7 @@ from core.tracing.equation import Equation, Value
 from core.tracing.passes import without_dead
 from core.tracing.places import Places
 from core.tracing.program import Program
-from core.tracing.structure import leaves, rebuilt
+from core.tracing.structure import flattened, leaves, rebuilt
 from core.tracing.tape import Tape
 
 
@@ -102,8 +102,9 @@ class Walk:
                 result = self.function(*args)
         else:
             result = self.function(*args)
-        tape, end = self._tape, len(self._tape.equations)
-        self._end = end
+        tape = self._tape
+        as_values(tape, flattened(result)[0])  # views of what has changed since are made anew here
+        self._end = end = len(tape.equations)
         every = [places.lifted(y) for y in graded(result)]
         xs = [*graded(args), *self.outside]
         ends = {id(x._source) for x in xs}

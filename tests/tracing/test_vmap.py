@@ -419,6 +419,18 @@ def test_results_share_no_memory_with_what_was_given():
     assert x.all()
 
 
+def test_views_show_what_is_changed_after_they_were_taken():
+    def function(x):
+        y = x * 2
+        first = y[:1]
+        y += 1
+        return first, F.sum(core.Variable(y))
+
+    first, total = core.vmap(function)(X)
+    assert np.array_equal(first, X[:, :1] * 2 + 1)
+    near(total.array, np.sum(X * 2 + 1, axis=1))
+
+
 def test_what_is_read_no_more_is_let_go():
     def chain(x):
         for _ in range(20):
