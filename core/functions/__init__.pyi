@@ -1635,9 +1635,8 @@ def logcumsumexp(x: Array, axis: int | None = None) -> Variable:
 def batch_det(a: Array) -> Variable:
     """Compute the determinants of a batch of matrices.
 
-    With y the determinant, the gradient is g y a^-T.
-
-    The gradient needs the inverse, so it is there only where the determinant is not 0.
+    With y the determinant, the gradient is g y a^-T, which is there where y is 0, too: it has the
+    cofactors of `a` (on CUDA NaN). So is the second one; from the third on `a` needs an inverse.
 
     Args:
         a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
@@ -1647,7 +1646,6 @@ def batch_det(a: Array) -> Variable:
 
     Raises:
         InvalidType: `a` is not a batch of square matrices, or not floating.
-        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
 
     >>> import core.functions as F, numpy as np
     >>> F.batch_det(np.array([[[2]], [[4]]], "f"))

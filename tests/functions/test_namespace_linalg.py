@@ -161,3 +161,29 @@ def test_a_decomposition_of_rows_that_depend_on_each_other():
     x = Variable(np.ones((2, 2)))
     np.testing.assert_allclose(LINALG.pinv(x).array, np.full((2, 2), 0.25))
     assert LINALG.pinv(x, rtol=3.0).array.tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.array([[0.0]]),
+        np.zeros((3, 3)),
+        np.outer([1.0, 2, 3], [4.0, 5, 6]),
+        np.array([[1.0, 2, 3], [0, 0, 0], [2, 1, 5]]),
+        np.array([[1.0, 2, 3], [4, 5, 6], [5, 7, 9]]),  # 0 but for rounding
+        np.stack([np.eye(2), np.ones((2, 2))]),
+    ],
+)
+def test_determinants_of_0_have_derivatives(a):
+    rng = np.random.default_rng(0)
+    g, gg = rng.normal(size=a.shape[:-2]), rng.normal(size=a.shape)
+    check_backward(xp.linalg.det, a, g, dtype="float64")
+    check_double_backward(xp.linalg.det, a, g, gg, dtype="float64")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 2), (2, 0, 3), (0, 2, 3)])
+def test_the_pseudo_inverse_of_nothing_is_nothing(shape):
+    a = Variable(np.zeros(shape))
+    found = xp.linalg.pinv(a)
+    xp.sum(found).backward()
+    assert found.shape == np.linalg.pinv(a.array).shape and a.grad.shape == shape

@@ -6,15 +6,15 @@ from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors import InvalidType
 from core.typing import Array
 from plugins.functions.derived import function_of
-from plugins.functions.math.inv import StackedInv, dominant
+from plugins.functions.math.cofactors import Cofactors
+from plugins.functions.math.inv import dominant
 
 
 class BatchDet(FunctionNode):
     """Compute the determinants of a batch of matrices.
 
-    With y the determinant, the gradient is g y a^-T.
-
-    The gradient needs the inverse, so it is there only where the determinant is not 0.
+    With y the determinant, the gradient is g y a^-T, which is there where y is 0, too: it has the
+    cofactors of `a` (on CUDA NaN). So is the second one; from the third on `a` needs an inverse.
 
     Args:
         a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
@@ -24,7 +24,6 @@ class BatchDet(FunctionNode):
 
     Raises:
         InvalidType: `a` is not a batch of square matrices, or not floating.
-        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
 
     >>> import core.functions as F, numpy as np
     >>> F.batch_det(np.array([[[2]], [[4]]], "f"))
@@ -38,9 +37,8 @@ class BatchDet(FunctionNode):
     def compute(self, xp, a):
         return xp.linalg.det(a)
 
-    def gradient(self, xp, g, a, out):
-        inverse = StackedInv().evaluate(a)
-        return (g * out)[..., None, None] * xp.matrix_transpose(inverse)
+    def gradient(self, xp, g, a):
+        return g[..., None, None] * Cofactors().evaluate(a)
 
 
 class StackedDet(BatchDet):
@@ -52,7 +50,8 @@ class StackedDet(BatchDet):
 def det(a: Array) -> Variable:
     """Compute the determinant of a matrix.
 
-    The gradient needs the inverse, so it is there only where the determinant is not 0.
+    The gradient has the cofactors of `a`, and is there where the determinant is 0, too (on CUDA it
+    is NaN). So is the second one; from the third on `a` needs an inverse.
 
     Args:
         a: (n, n), floating. Floats of 16 bits are computed in float32.
@@ -62,7 +61,6 @@ def det(a: Array) -> Variable:
 
     Raises:
         InvalidType: `a` is not a square matrix, or not floating.
-        numpy.linalg.LinAlgError: On NumPy, in the backward: `a` has no inverse.
 
     >>> import core.functions as F, numpy as np
     >>> F.det(np.array([[2, 0], [0, 4]], "f"))

@@ -91,7 +91,7 @@ def inv(x: Array, /) -> Variable:
 
 
 def det(x: Array, /) -> Variable:
-    """The determinants of matrices; the gradient is there where they are not 0.
+    """The determinants of matrices, with first and second gradients where they are 0, too.
 
     >>> import numpy as np
     >>> det(np.array([[2.0, 0.0], [0.0, 4.0]]))

@@ -24,10 +24,12 @@ class Pinv(FunctionNode):
 
     rtol: float | None = None
     wide = True
-    domain = Domain("(...,n,m)->(...,m,n)", a=real(-0.5, 0.5, make=spread), empty=False)
+    domain = Domain("(...,n,m)->(...,m,n)", a=real(-0.5, 0.5, make=spread))
 
     def compute(self, xp, a):
         rtol = _precision(xp, a) if self.rtol is None else self.rtol
+        if 0 in a.shape:
+            return xp.zeros_like(xp.matrix_transpose(a))
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         counts = s > rtol * xp.max(s, axis=-1, keepdims=True)
         inverse = xp.where(counts, 1.0 / xp.where(counts, s, 1.0), 0.0)
