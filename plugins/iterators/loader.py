@@ -16,6 +16,8 @@ from plugins.iterators.positioned import located
 from plugins.processes.ipc import decode
 from plugins.processes.settings import take
 
+_WORD = (1 << 64) - 1  # an index may count from the end
+
 
 class Loader:
     """Loads examples of the dataset in the file at `path`.
@@ -51,7 +53,7 @@ class Loader:
     def load(
         self, indices: Sequence[int], key: tuple[int, ...] | None, settings: dict[str, Any]
     ) -> list[Any]:
-        """The examples at some indices; `key` and its place seed each of them.
+        """The examples at some indices; `key`, its place and the index seed each of them.
 
         `settings` are those of `core.config` where they were asked for.
         """
@@ -60,7 +62,7 @@ class Loader:
         for place, index in enumerate(indices):
             try:
                 if key is not None:
-                    _seed((*key[:-1], key[-1] + place))
+                    _seed((*key[:-1], key[-1] + place, index & _WORD))
                 examples.append(self._dataset[index])
             except (Exception, SystemExit) as error:
                 where = f"MultiprocessIterator: raised by dataset[{index}] in a worker process."

@@ -8,6 +8,7 @@ from typing import Any
 from core.arrays.random_streams import stream
 from core.errors import place
 from core.errors.kinds import checked
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.registry.threads import num_threads
 from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
@@ -48,8 +49,9 @@ class MultiprocessIterator(PrefetchIterator):
     `shared_mem` limits the shared memory that an example may take on its way back, in bytes; larger
     ones go through files. After `dataset_timeout` seconds without examples (None: never) there is a
     `MultiprocessIterator.TimeoutWarning`. Workers are replaced when each has had `maxtasksperchild`
-    tasks, on average. After `core.seed`, random numbers that a dataset draws depend on the seed and
-    the place of the example in the passes alone: as to them, too, a resumed run is the same.
+    tasks, on average. After `core.seed`, random numbers that a dataset draws depend on the seed,
+    the example, its place in the passes and the number of resets alone: as to them, too, a resumed
+    run is the same.
 
     Errors of the dataset are raised when its batch is asked for, with a note that names the index.
     A worker that dies is a `MultiprocessIterator.WorkerDied`, which says what to do. `finalize`,
@@ -95,18 +97,46 @@ class MultiprocessIterator(PrefetchIterator):
         self._workers: Workers | None = None
         self._loads: Any = None  # the dataset that they have copies of, and its length then
         self._tasks = 0
+        self.resets = -1  # the first order is not one
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch)
+
+    def reset(self) -> None:
+        """Start again at the beginning, with a new order where there is a sampler.
+
+        `resets` counts it: passes that begin anew have other random numbers.
+        """
+        super().reset()
+        self.resets += 1
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the position, the order of the running pass, and the number of resets."""
+        super().serialize(serializer)
+        if isinstance(serializer, Deserializer):
+            before, self.resets = self.resets, int(serializer.optional_value("resets", 0))
+            if self.resets != before:
+                self._forget()
+        elif self.resets:
+            serializer("resets", self.resets)
 
     def _submit(self, indices: list[int], start: Position, offset: int) -> list[_Piece]:
         share = -(-len(indices) // self.n_processes)
         pieces: list[_Piece] = []
         for first in range(0, len(indices), share):
             asked = self._ready_workers()
-            part, key = indices[first : first + share], _key(start, offset + first)
+            part, key = indices[first : first + share], self._key(start, offset + first)
             shared = None if self.shared_mem is None else self.shared_mem * len(part)
             pieces.append((asked, asked.ask(0, "load", part, key, settings(), shared=shared)))
             self._tasks += 1
         return pieces
+
+    def _key(self, start: Position, offset: int) -> tuple[int, ...] | None:
+        """What seeds an example, beside its index: the seed, the batch, and the place in it; None
+        without a seed.
+        """
+        installed = stream()
+        if installed is None:
+            return None
+        return installed.seed & _WORD, self.resets, start.epoch, start.used, offset
 
     def _ready_workers(self) -> Workers:
         """The running workers, or new ones where there are none, or tired ones."""
@@ -179,14 +209,6 @@ def _workers(dataset: Any, n_processes: int) -> Workers:
         made.close()
         raise
     return made
-
-
-def _key(start: Position, offset: int) -> tuple[int, ...] | None:
-    """What seeds an example: the seed, the batch, and the place in it; None without a seed."""
-    installed = stream()
-    if installed is None:
-        return None
-    return installed.seed & _WORD, start.epoch, start.used, offset
 
 
 def _check(name: str, value: int | None, least: int) -> None:

@@ -416,6 +416,27 @@ def test_random_numbers_of_a_dataset_follow_the_seed_and_the_place():
     assert len({numbers for _, *numbers in map(tuple, whole) for numbers in numbers}) == 3 * 16
 
 
+def test_random_numbers_differ_in_passes_that_begin_anew_and_in_other_orders():
+    def made(**given):
+        return MultiprocessIterator(datasets.Draws(6), 6, repeat=False, n_processes=1, **given)
+
+    core.seed(5)
+    try:
+        with made(shuffle=False) as iterator, made(shuffle=True) as other:
+            first = iterator.next()
+            iterator.reset()
+            state = saved(iterator)
+            again = iterator.next()
+            iterator.reset()
+            examples = [*first, *again, *iterator.next(), *other.next()]
+            assert len({number for _, *numbers in examples for number in numbers}) == 4 * 3 * 6
+            iterator.reset()
+            NpzDeserializer(state).load(iterator)
+            assert iterator.next() == again
+    finally:
+        core.seed(None)
+
+
 def test_unseeded_workers_draw_different_numbers():
     with MultiprocessIterator(datasets.Draws(8), 8, shuffle=False, n_processes=2) as iterator:
         batch = [example for _ in range(3) for example in iterator.next()]

@@ -58,3 +58,18 @@ def test_ill_fitting_arrays_say_enough_by_themselves():
     with pytest.raises(core.errors.InvalidType) as caught:
         evaluator(L.Classifier(L.Linear(3, 2)), wrong)()
     assert not any(note.startswith("Evaluator") for note in getattr(caught.value, "__notes__", []))
+
+
+def test_what_a_dataset_draws_goes_on_where_a_run_was_saved():
+    def made():
+        batches = iterators.MultiprocessIterator(DATA, 2, repeat=False, n_processes=1)
+        return extensions.Evaluator(batches, L.Classifier(L.Linear(3, 2)))
+
+    held_out = made()
+    for _ in range(3):
+        held_out.get_iterator("main").reset()
+    serializer = core.serializers.DictionarySerializer()
+    serializer.save(held_out)
+    resumed = made()
+    core.serializers.NpzDeserializer(serializer.target).load(resumed)
+    assert resumed.get_iterator("main").resets == 3

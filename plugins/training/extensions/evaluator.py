@@ -111,13 +111,15 @@ class Evaluator(Extension):
         return dict(self._targets)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load what targets, and samplers of orders, carry from one evaluation on."""
+        """Save or load what targets, samplers and iterators carry from one evaluation on."""
         for name, target in self._targets.items():
             serialize_carried(target, serializer.optional("carried:" + name))
         for name, iterator in self._iterators.items():  # whose position begins anew each time
             sampler: Any = getattr(iterator, "order_sampler", None)
             if hasattr(sampler, "serialize"):
                 sampler.serialize(serializer.optional("order_sampler:" + name))
+            if hasattr(iterator, "resets"):  # what a dataset draws in the next pass depends on it
+                iterator.resets = int(serializer.optional_value("resets:" + name, iterator.resets))
 
     def __call__(self, trainer: Any = None) -> dict[str, Any]:
         """Evaluate, report the means to the current reporter, and return them."""
