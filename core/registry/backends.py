@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from core import registry
 from core.errors import BackendError, BackendUnavailable, CoreError, nearest
@@ -41,19 +42,30 @@ B = TypeVar("B", bound=Known)
 
 
 class ByType(dict[type, B]):
-    """Array type -> backend; a type not met before is looked for among the backends, once."""
+    """Array type -> backend; a type not met before is looked for among the backends, once.
+
+    So is one that no backend has, as of Variables: its refusal is kept until names may mean
+    something else. A type of arrays derives from its library's, which is imported before.
+    """
 
     def __init__(self, backends: Backends[B]) -> None:
         self._backends = backends
 
     def __missing__(self, kind: type) -> B:
-        before = self._backends.added
-        backend = self._backends.of_type(kind)
-        if backend is None:
-            raise BackendError(self._backends.not_an_array(kind))
+        known, generation = self._backends, registry.installed.generation
+        refused, words = known.refused.get(kind, (None, ""))
+        if refused == generation:
+            raise BackendError(words)
+        before = known.added
+        backend = known.of_type(kind)
+        words = known.not_an_array(kind) if backend is None else ""
         with publishing:
-            if self._backends.added is before:
+            if known.added is before and backend is None:
+                known.refused[kind] = generation, words
+            elif known.added is before and backend is not None:
                 self[kind] = backend
+        if backend is None:
+            raise BackendError(words)
         return backend
 
 
@@ -62,6 +74,7 @@ class Backends(Generic[B]):
 
     def __init__(self) -> None:
         self.by_type: ByType[B] = ByType(self)
+        self.refused = WeakKeyDictionary[type, tuple[int, str]]()  # no arrays, since a generation
         self.of_shapes: dict[Any, Any] = {}  # the specs of core.arrays.spec, by type of array
         self.made: dict[str, B] = {}
         self.added: dict[str, B] = {}  # replaced by every change
@@ -156,6 +169,7 @@ class Backends(Generic[B]):
         with publishing:
             self.added = added
             self.by_type.clear()
+            self.refused.clear()
             self.of_shapes.clear()
         return backend
 

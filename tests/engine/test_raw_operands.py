@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core.errors import InvalidType
+from core.errors import BackendError, InvalidType
 from core.registry.backends import Backends
 
 ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
@@ -57,3 +57,25 @@ def test_no_backend_is_asked_about_a_number(monkeypatch):
     for number in (2, 2.0, True, np.float64(2), np.float32(2), np.sqrt(4)):
         assert (x / number).dtype == (number - x).dtype == np.float32
     assert not asked
+
+
+def test_backends_are_asked_once_about_a_type_that_is_no_array(monkeypatch):
+    class Other:
+        pass
+
+    x, asked, of_type = core.Variable(np.ones(3, "f")), [], Backends.of_type
+    refused = [str(pytest.raises(BackendError, core.backend.of, Other()).value) for _ in range(2)]
+    assert refused[0] == refused[1] and "Other" in refused[0]
+    assert not (x == x + 1).array.any()
+    monkeypatch.setattr(Backends, "of_type", lambda s, k: asked.append(k) or of_type(s, k))
+    assert (x == x).array.all() and (x // x).array.all() and (x % 2 == x).array.all()
+    with pytest.raises(BackendError, match="Other"):
+        core.backend.of(Other())
+    assert not asked
+    home = type(core.backend.host())
+    strangers = type("Strangers", (home,), {"name": "strangers", "array_type": Other})()
+    core.backend.register(strangers)
+    try:
+        assert core.backend.of(Other()) is strangers  # which may come later
+    finally:
+        core.backend.unregister(strangers)
