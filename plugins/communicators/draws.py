@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from core.arrays import backend, random_streams
 from core.optimizer import UpdateRule
@@ -13,6 +16,7 @@ from core.training import Communicator
 _WORD = (1 << 64) - 1
 _APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
 _SHARED = 0x5851F42D4C957F2D  # added to the seed of what all ranks draw alike
+_PLACES = 32  # of a number of examples in a note, below what random numbers follow from
 
 
 class Draws:
@@ -28,13 +32,25 @@ class Draws:
         self._seed = _draw_apart(comm)
         self._numbers = {id(rule): number for number, rule in enumerate(rules)}
 
+    def noted(self, count: int) -> int:
+        """A number of examples, from -1 on, as a note to all ranks.
+
+        Where `core.seed` is not in force, it tells the state of NumPy's global generator as well.
+        """
+        return count + (0 if random_streams.stream() else _of_state() << _PLACES)
+
+    def heard(self, notes: Sequence[int]) -> list[int]:
+        """The numbers of examples in the notes of all ranks; what the first one told is kept."""
+        counts = [((note + 1) & ((1 << _PLACES) - 1)) - 1 for note in notes]
+        if found := (notes[0] - counts[0]) >> _PLACES:
+            self._seed = (found + _SHARED) & _WORD
+        return counts
+
     @contextmanager
     def alike(self, t: int) -> Iterator[None]:
         """A context of the step after `t` others, in which all ranks draw alike."""
-        own = backend.random_state()["stream"]
-        if own is None or self._seed is None:
-            yield
-            return
+        stream = random_streams.stream()
+        own = None if stream is None else stream.get_state()
         self._rounds = 0
         self.begin(None, t)
         try:
@@ -59,11 +75,21 @@ class Draws:
 def _draw_apart(comm: Communicator) -> int | None:
     """Let what each rank draws from now on be its own; the seed of what all draw alike.
 
-    Ranks of one seed get others, as far apart as can be. None where `core.seed` is not in force.
+    Ranks of one seed get others, as far apart as can be. None where `core.seed` is not in force on
+    the first rank.
     """
     stream: Any = backend.random_state()["stream"]
     seeds = comm.allgather_obj(stream and stream["seed"])
     if stream is not None and stream["seed"] in seeds[: comm.rank]:
         own = (stream["seed"] + comm.rank * _APART) & _WORD
         random_streams.set_stream_state({**stream, "seed": own})
-    return None if None in seeds else (seeds[0] + _SHARED) & _WORD
+    return None if seeds[0] is None else (seeds[0] + _SHARED) & _WORD
+
+
+def _of_state() -> int:
+    """31 bits that follow from NumPy's global generator, of which nothing is drawn for them."""
+    state: Any = np.random.get_state(legacy=False)
+    digest = blake2b(digest_size=4)
+    for _, part in sorted(state["state"].items()):
+        digest.update(str(part).encode() if isinstance(part, int) else np.asarray(part).tobytes())
+    return int.from_bytes(digest.digest()) >> 1 or 1

@@ -176,7 +176,8 @@ class MultiNodeOptimizer(GradientMethod):
             count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
         self._agree()
         settings = f"{self!r}{[*self.groups] or ''}"  # with rates that ranks have for themselves
-        counts = self._communicator.tell(f"update of an optimizer, {settings}", count)
+        note, of = self._draws.noted(count), f"update of an optimizer, {settings}"
+        counts = self._draws.heard(self._communicator.tell(of, note))
         if _UNCOUNTED in counts:
             self._refuse_other_ways(counts)
             count, counts = 1, [1] * len(counts)
@@ -459,7 +460,6 @@ class _Drawing(Step):
     """The step of a rule with hooks, which draw what they do on every rank."""
 
     __slots__ = ("_optimizer",)
-
     _optimizer: MultiNodeOptimizer
 
     @classmethod

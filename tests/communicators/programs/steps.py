@@ -15,6 +15,7 @@ from core.communicators import (
     create_multi_node_optimizer,
 )
 from core.errors import CommunicatorError, UpdateError
+from core.serializers import DictionarySerializer, NpzDeserializer
 from core.training import extensions, updaters
 
 TOLERANCE = 5e-5  # after STEPS steps of Adam in float32; see docs/communicators.md
@@ -81,6 +82,30 @@ def normalized(part, distributed, **how):
     return model
 
 
+def noisy(resumed):
+    """Steps with noise where nothing was seeded, which may go on with another optimizer's state."""
+    model = network(0)
+    core.seed(None)
+    np.random.seed(comm.rank)
+    optimizer = None
+    for i, (x, t) in enumerate(zip(X, T, strict=True)):
+        if optimizer is None or (resumed and i == 2):
+            saved = optimizer and dict_of(optimizer)
+            optimizer = create_multi_node_optimizer(optimizers.SGD(0.1), comm).setup(model)
+            optimizer.add_hook(optimizer_hooks.GradientNoise(0.1))
+            if saved is not None:
+                NpzDeserializer(saved).load(optimizer)
+        optimizer.update(model, equal(x), equal(t))
+        np.random.rand()  # as other parts of a program do
+    return model
+
+
+def dict_of(thing):
+    serializer = DictionarySerializer()
+    serializer.save(thing)
+    return serializer.target
+
+
 def equal(batch):
     return np.array_split(batch, comm.size)[comm.rank]
 
@@ -143,6 +168,7 @@ def main():
     alike(train(uneven, hook=clipped)[0], alone_clipped, TOLERANCE)
     alike(train(equal, hook=optimizer_hooks.GradientNoise(0.1))[0])
     alike(train(equal, drop=0.5)[0])
+    assert alike(noisy(False)) == alike(noisy(True)), "noise is another one after a resume"
 
     # An overflow on one rank is one on all.
     model, optimizer = train(equal, scale=True)
