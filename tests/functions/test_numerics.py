@@ -52,6 +52,10 @@ def test_sigmoid_cross_entropy_of_huge_scores(dtype):
     np.testing.assert_array_equal(loss.array, np.array([0, 0, 3e4, 3e4], dtype))
     F.sum(loss).backward()
     np.testing.assert_array_equal(x.grad, [0, 0, 1, -1])
+    for label, expected in ((1, [0, INF]), (0, [INF, 0]), (-1, [0, 0])):
+        endless = np.array([INF, -INF], dtype)
+        loss = F.sigmoid_cross_entropy(endless, np.array([label] * 2), reduce="no")
+        np.testing.assert_array_equal(loss.array, expected)
 
 
 def test_losses_by_log1p_keep_what_is_far_below_one():
@@ -135,6 +139,13 @@ def test_logcumsumexp_of_infinities_and_far_apart(dtype):
             np.testing.assert_array_equal(F.logcumsumexp(many.T, axis=0).array, found.T)
     found = slopes(lambda x: F.logcumsumexp(x), x)
     np.testing.assert_allclose(found, [0, 0, 2, 0, 2, 0], atol=1e-30)
+
+
+def test_gradients_of_logcumsumexp_do_not_add_up_what_rounding_leaves():
+    x = np.random.default_rng(0).normal(size=200_000).astype("f")
+    shares = np.exp(-np.logaddexp.accumulate(x.astype("d")))
+    expected = np.cumsum(shares[::-1])[::-1] * np.exp(x.astype("d"))
+    np.testing.assert_allclose(slopes(F.logcumsumexp, x), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("many", [1, 30_000])  # by the formula, and by a loop where there are any

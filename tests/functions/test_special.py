@@ -1,6 +1,7 @@
 """Special functions where they are hard: tails, poles, tiny and negative arguments."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -51,6 +52,19 @@ def test_values_are_scipys(name):
         for points in (x, np.resize(x, 70000)):  # by the formula, and in a loop
             found = getattr(F, name)(points).array[: len(x)]
             np.testing.assert_allclose(found, plain(x), rtol=2e-13, atol=2e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tails_keep_all_their_digits(dtype):
+    x = np.linspace(0.5, 8 if dtype == "float32" else 25, 61).astype(dtype)
+    few = 10 * np.finfo(dtype).eps
+    bell = [float((-(Decimal(float(a)) ** 2)).exp()) for a in x]  # of the square without rounding
+    for points in (x, np.resize(x, 70000)):  # by the formula, and in a loop
+        found = F.erfc(points).array[: len(x)]
+        np.testing.assert_allclose(found, bell * special.erfcx(x.astype("d")), rtol=few)
+        half = [float((-(Decimal(float(a)) ** 2) / 2).exp()) for a in x]
+        tail = half * special.erfcx(x * np.sqrt(0.5)) / 2
+        np.testing.assert_allclose(F.ndtr(-points).array[: len(x)], tail, rtol=few)
 
 
 def test_the_gamma_functions_logarithm_is_infinite_at_both_infinities():

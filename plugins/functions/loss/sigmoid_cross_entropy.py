@@ -24,7 +24,7 @@ LABELS = (
 
 
 class SigmoidCrossEntropy(FunctionNode):
-    """w (max(x, 0) - x t + log(1 + exp(-|x|))); the gradient is g w (sigmoid(x) - t).
+    """w log(1 + exp(x)), of -x for the label 1; the gradient is g w (sigmoid(x) - t).
 
     w is 0 for the label -1, otherwise 1, divided by the count where the mean is taken.
     """
@@ -45,7 +45,8 @@ class SigmoidCrossEntropy(FunctionNode):
 
     def compute(self, xp, x, t):
         t, ignored = self.check_values(xp, x, t)
-        loss = xp.maximum(x, 0.0) - x * xp.astype(t, x.dtype) + xp.log1p(xp.exp(-xp.abs(x)))
+        against = xp.where(t == 1, -x, x)  # no product with the label: 0 times infinity is NaN
+        loss = xp.maximum(against, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
         loss = xp.where(ignored, 0.0, loss)
         if self.reduce == "no":
             return loss

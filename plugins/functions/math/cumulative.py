@@ -134,9 +134,15 @@ class LogCumSumExp(FunctionNode):
             return xp.reshape(g, self.input_shape(0))
         # Where all are -inf, the result is -inf too, and no element has a share in it.
         safe = xp.where(out == float("-inf"), 0.0, out)
-        after = xp.concat([_part(safe, axis, 1, None), _part(safe, axis, -1, None)], axis=axis)
-        rest = _recurrence(xp, xp.exp(out - after), g, axis)
-        return xp.reshape(rest * xp.exp(x - safe), self.input_shape(0))
+        reach = 1
+        while reach < x.shape[axis]:
+            # The share in what comes so much later; a product of shares would add up its rounding.
+            share = xp.exp(_part(out, axis, None, -reach) - _part(safe, axis, reach, None))
+            nothing = xp.zeros_like(_part(out, axis, 0, reach))
+            share = xp.concat([share, nothing], axis=axis)
+            g = g + share * _shifted(xp, g, axis, reach, xp.zeros_like)
+            reach *= 2
+        return xp.reshape(g * xp.exp(x - safe), self.input_shape(0))
 
 
 def _along(xp: Any, x: Any, axis: int | None) -> tuple[Any, int]:
