@@ -339,6 +339,17 @@ class DictSummary:
         """Return key -> mean, over the dicts that had the key."""
         return {key: summary.compute_mean() for key, summary in self._summaries.items()}
 
+    def weights(self) -> dict[str, float]:
+        """Return key -> the sum of the weights of its values.
+
+        >>> summary = DictSummary()
+        >>> summary.add({"loss": 1.0}), summary.add({"loss": (2.0, 3)})
+        (None, None)
+        >>> summary.weights()
+        {'loss': 4.0}
+        """
+        return {key: summary._weight for key, summary in self._summaries.items()}
+
     def make_statistics(self) -> dict[str, Any]:
         """Return key -> mean, and `key.std` -> standard deviation.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import backend
 from core.dataset import DatasetMixin
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
@@ -39,7 +40,7 @@ def scatter_dataset(
         comm: The communicator.
         root: The rank whose dataset and seed count.
         shuffle: Whether the order is drawn before it is divided.
-        seed: What the order follows from; None draws one.
+        seed: What the order follows from; None draws one, as orders of iterators are drawn.
         max_buf_len: Taken for ChainerMN's sake; nothing is limited by it.
         force_equal_length: Make all parts as long as the longest: some examples are then in two.
             Without it the parts make up the dataset, each example once.
@@ -59,7 +60,10 @@ def scatter_dataset(
     begin, end = scatter_index(length, comm, root, force_equal_length=force_equal_length)
     order = None
     if shuffle:
-        drawn = np.random.default_rng(seed).integers(1 << 62) if comm.rank == rank else None
+        drawn = None
+        if comm.rank == rank:
+            own = backend.host().random.integers(0, 1 << 62) if seed is None else seed
+            drawn = int(np.random.default_rng(int(own)).integers(1 << 62))
         order = np.random.default_rng(comm.bcast_obj(drawn, rank)).permutation(length)
     if any([each != length for each in given]):
         dataset = comm.bcast_obj(dataset, rank)

@@ -24,13 +24,16 @@ class MultiNodeEvaluator(Evaluator):
 
     def evaluate(self) -> dict[str, Any]:
         """The means over all ranks, on all of them."""
+        self._weights = {}
         means = {key: _number(value) for key, value in super().evaluate().items()}
         dataset: Any = getattr(self.get_iterator("main"), "dataset", None)
-        weight = len(dataset) if hasattr(dataset, "__len__") else 1
-        everywhere = self._communicator.allgather_obj((weight, means))
+        examples = len(dataset) if hasattr(dataset, "__len__") else 1
+        everywhere = self._communicator.allgather_obj(
+            {key: (self._weights.get(key, examples), value) for key, value in means.items()}
+        )
         found: dict[str, Any] = {}
-        for key in dict.fromkeys([key for _, each in everywhere for key in each]):
-            known = [(weight, each[key]) for weight, each in everywhere if key in each]
+        for key in dict.fromkeys([key for each in everywhere for key in each]):
+            known = [each[key] for each in everywhere if key in each]
             found[key] = sum(w * value for w, value in known) / sum(w for w, _ in known)
         return found
 
@@ -43,8 +46,10 @@ def _number(value: Any) -> Any:
 def create_multi_node_evaluator(actual_evaluator: Evaluator, communicator: Communicator) -> Any:
     """An evaluator of which each rank evaluates its part, and all get the mean.
 
-    The parts, as `scatter_dataset` makes them with `force_equal_length=False`, are weighted by the
-    number of their examples. It shares all that `actual_evaluator` has.
+    The parts, as `scatter_dataset` makes them with `force_equal_length=False`, count as they would
+    in one process: each value by the weights that it was reported with, or by the examples of its
+    batches; what an `evaluate` of your own adds, by the examples of the part. It shares all that
+    `actual_evaluator` has.
     """
     who = "create_multi_node_evaluator"
     refuse_other(who, "actual_evaluator", actual_evaluator, Evaluator, "an evaluator")

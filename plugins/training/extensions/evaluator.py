@@ -58,6 +58,7 @@ class Evaluator(Extension):
     default_name = "validation"
 
     _has_told: bool = False  # that nothing is reported
+    _weights: dict[str, float]  # of the means
 
     _iterators: dict[str, Any] = set_by_init()
     _targets: dict[str, Any] = set_by_init()
@@ -155,7 +156,7 @@ class Evaluator(Extension):
             summary.add(
                 {k: v if isinstance(v, tuple) else (v, weight) for k, v in observation.items()}
             )
-        means = summary.compute_mean()
+        means, self._weights = summary.compute_mean(), summary.weights()
         if arrays is not None and not means and not self._has_told:
             self._has_told = True
             warn(f"Nothing has been reported. {self._called(arrays)}")

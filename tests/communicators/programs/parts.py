@@ -28,6 +28,12 @@ def datasets():
         assert {*sum(comm.allgather_obj(part[:]), [])} == {*DATA}
         exact = chainermn.scatter_dataset(given, comm, shuffle=True, force_equal_length=False)
         assert sorted(sum(comm.allgather_obj(exact[:]), [])) == DATA
+    orders = []
+    for _ in range(2):
+        core.seed(rank)
+        orders.append(chainermn.scatter_dataset(DATA, comm, shuffle=True)[:])
+    core.seed(None)
+    assert orders[0] == orders[1], "another run gives another order"
     assert chainermn.scatter_index(10, comm)[0] == 10 * rank // size
     assert len(chainermn.create_empty_dataset(DATA)) == 10
     trigger = chainermn.get_epoch_trigger(2, part, 3, comm)
@@ -77,6 +83,35 @@ def evaluators():
     batches = iterators.SerialIterator(part, 1, repeat=False, shuffle=False)
     found = Counting(comm, batches, L.Linear(1, 1))()
     assert found == {"largest": size - 1, "count": 2 * size}
+
+    # Each value counts as it would in one process with all examples.
+    words = [np.arange(n, dtype="f") + n for n in range(1, 2 * size + 2)]
+    part = chainermn.scatter_dataset(words, comm, force_equal_length=False)
+    alone, together = [
+        Longest(iterators.SerialIterator(data, 2, repeat=False, shuffle=False), Words(), list_of)
+        for data in (words, part)
+    ]
+    expected, found = alone(), chainermn.create_multi_node_evaluator(together, comm)()
+    assert found.pop("most") <= expected.pop("most")  # what is no mean counts by examples
+    assert found.keys() == expected.keys() == {"main/mean", "main/of some"}
+    np.testing.assert_allclose([*found.values()], [*expected.values()], rtol=1e-6)
+
+
+class Words(core.Link):
+    def forward(self, words):
+        total, count = sum(word.sum() for word in words), sum(map(len, words))
+        core.report({"mean": (total / count, count)}, self)
+        if total > 10:
+            core.report({"of some": total}, self)
+
+
+class Longest(training.extensions.Evaluator):
+    def evaluate(self):
+        return {**super().evaluate(), "most": max(map(len, self.get_iterator("main").dataset))}
+
+
+def list_of(batch, device):
+    return (batch,)
 
 
 def trainer_of(steps, out):
