@@ -254,3 +254,11 @@ def test_adaptive_pooling_takes_one_number_for_all_and_refuses_others():
     for shape in ((2, 3), (2, 3, 0, 4)):
         with pytest.raises(core.errors.InvalidType, match="adaptive_average_pooling_nd"):
             F.adaptive_average_pooling_nd(np.zeros(shape, "f"), 1)
+
+
+def test_regions_of_an_image_are_not_those_of_another_that_is_not_a_number():
+    x = core.Variable(np.stack([np.ones((1, 6, 6)), np.full((1, 6, 6), np.nan)]))
+    x.array[0, 0, 5, 5] = np.inf
+    y = F.roi_max_align_2d(x, np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([0]), 2, 1.0)
+    F.sum(y).backward()
+    assert (y.array == 1).all() and x.grad.sum() == 4 and not x.grad[1].any()

@@ -12,7 +12,6 @@ from plugins.functions.array.axis_order import transpose
 from plugins.functions.array.reshape import reshape
 from plugins.functions.array.take import Take
 from plugins.functions.array.where import where
-from plugins.functions.math.product import product as matmul
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
@@ -62,9 +61,14 @@ def roi_average_align_2d(
     images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
     xp, dtype, sides = images.xp, images.dtype, []
     with images.backend.beside(images.array):
-        for points, inside, count in _points(
-            name, images, regions, size, spatial_scale, sampling_ratio
+        for length, (place, inside, count) in zip(
+            images.shape[2:],
+            _points(name, images, regions, size, spatial_scale, sampling_ratio),
+            strict=True,
         ):
+            element = xp.arange(length, dtype=place.dtype, device=place.device)
+            share = 1.0 - xp.abs(place[..., None] - element)
+            points = xp.astype(xp.maximum(share, xp.zeros_like(share)), dtype)
             counted = points * xp.astype(inside, dtype)[..., None]
             sides.append(xp.sum(counted, axis=2) / xp.astype(count, dtype)[:, None, None])
     return weighed(images, indices, *sides)
@@ -128,20 +132,34 @@ def _greatest(x: Variable) -> Variable:
 
 def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
     """The values at all points: (r, c, bins, points, bins, points)."""
-    xp = x.xp
-    r, height, down, h = rows.shape
-    _, width, across, w = columns.shape
-    rows = xp.reshape(rows, (r, 1, height * down, h))
-    columns = xp.reshape(columns, (r, 1, width * across, w))
-    images = Take.call(x, roi_indices, axis=0)
-    values = matmul(rows, matmul(images, xp.matrix_transpose(columns)))
-    return reshape(values, (r, x.shape[1], height, down, width, across))
+    xp, (_, c, h, w) = x.xp, x.shape
+    elements = reshape(transpose(x, (0, 2, 3, 1)), (-1, c))
+    first = xp.astype(roi_indices, xp.int64)[:, None, None, None, None] * (h * w)
+    values: Any = 0.0
+    for row, share in _neighbours(xp, rows[:, :, :, None, None], h):
+        for column, other in _neighbours(xp, columns[:, None, None, :, :], w):
+            at = first + row * w + column
+            found = reshape(Take.call(elements, xp.reshape(at, (-1,)), axis=0), (*at.shape, c))
+            values = values + found * xp.astype(share * other, x.dtype)[..., None]
+    return transpose(values, (0, 5, 1, 2, 3, 4))
+
+
+def _neighbours(xp: Any, place: Any, length: int) -> list[tuple[Any, Any]]:
+    """The elements before and behind places, and what each counts there."""
+    before = xp.floor(place)
+    beyond = place - before
+    low = xp.astype(before, xp.int64)
+    high = xp.minimum(low + 1, xp.full_like(low, length - 1))
+    return [(low, 1.0 - beyond), (high, beyond)]
 
 
 def _points(
     name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Samples
 ) -> list[tuple[Any, Any, Any]]:
-    """For rows and for columns: what each element weighs at each point, and which points count."""
+    """For rows and for columns: where each point lies, which of them count, and how many there are.
+
+    Those that do not count lie anywhere on the axis.
+    """
     given = sampling_ratio
     ratios = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     counts = [ratio for ratio in ratios if ratio is not None]
@@ -158,12 +176,9 @@ def _points(
         length = x.shape[axis + 2]
         place, real, count = _grid(xp, low, high, outsize[axis], ratios[axis])
         inside = real & (place >= -1) & (place <= length)
-        element = xp.arange(length, dtype=place.dtype, device=place.device)
-        last = xp.full_like(place, length - 1)
-        place = xp.minimum(xp.maximum(place, xp.zeros_like(place)), last)
-        share = 1.0 - xp.abs(place[..., None] - element)
-        share = xp.maximum(share, xp.zeros_like(share))
-        sides.append((xp.astype(share, x.dtype), inside, count))
+        zero, last = xp.zeros_like(place), xp.full_like(place, length - 1)
+        place = xp.minimum(xp.maximum(xp.where(inside, place, zero), zero), last)
+        sides.append((place, inside, count))
     return sides
 
 
