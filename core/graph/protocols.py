@@ -32,7 +32,7 @@ class Protocols:
             raise TypeError("a Variable without dimensions has no elements to go over")
         if array_api.numpy_functions.only_looked_at(sys._getframe(1)):
             return iter(self.backend.to_host(self.array))
-        return iter([self[i] for i in range(len(self))])
+        return iter(array_api.functions.separate(self))
 
     def item(self: Any) -> Any:
         """The one element as a Python number; waits for the device."""

@@ -136,8 +136,19 @@ def test_elements_one_by_one():
     x = Variable(A)
     assert [y.shape for y in x] == [(1, 3), (1, 3)] and list(iter(x))[1].requires_grad
     assert max(Variable(np.array([1.0, 3.0, 2.0]))).item() == 3
+    assert list(Variable(A[:0])) == []
     with pytest.raises(TypeError, match="without dimensions"):
         iter(Variable(np.array(1.0)))
+
+
+def test_elements_one_by_one_have_one_function_whose_gradient_is_made_once():
+    x = Variable(np.arange(12.0).reshape(4, 3))
+    first, _, *_, last = rows = tuple(x)
+    assert len({id(row.creator) for row in rows}) == 1
+    (first * last).sum().backward()
+    expected = np.zeros((4, 3))
+    expected[0], expected[3] = x.array[3], x.array[0]
+    np.testing.assert_array_equal(x.grad, expected)
 
 
 def asked():
