@@ -146,7 +146,11 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
         each(function, [(*args, i, j) for i, j in pairwise(bounds(size, least))], small=small)
 
 
-_noted = threading.local()
+class _Noted(threading.local):
+    calls: list[tuple[Any, ...]] | None = None  # of the class: what no thread has set takes long
+
+
+_noted = _Noted()
 
 
 @contextmanager
@@ -167,7 +171,7 @@ def share(
     small: bool = False,
 ) -> None:
     """Call a compiled loop, whose last arguments are 0 and a size, for so many parts of it."""
-    notes = getattr(_noted, "calls", None)
+    notes = _noted.calls
     if notes is not None:
         notes.append((loop, arguments, parts, threads, small))
     workers = min(threads or num_threads(), parts) - 1 if parts > 1 else 0

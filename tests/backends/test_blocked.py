@@ -33,7 +33,7 @@ LAYOUT = st.sampled_from(sorted(LAYOUTS))
 @pytest.fixture(autouse=True, scope="module")
 def all_sizes() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"LEAST": 0, "NARROW": 1, "PART": 1000}.items():
+        for name, value in {"LEAST": 0, "LEAST_TURNED": 0, "NARROW": 1, "PART": 1000}.items():
             patch.setattr(blocked, name, value)
         patch.setattr(blocked, "LARGE", 1 << 60)
         blocked._plan.cache_clear()

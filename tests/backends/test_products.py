@@ -267,3 +267,14 @@ def test_threadpoolctl_finds_it_where_it_is_not_beside_numpy(
     expected = blas.control()
     assert found is not None and expected is not None
     assert found.name == expected.name
+
+
+@pytest.mark.skipif(not compiler.available(), reason="loops are not compiled")
+def test_smaller_products_are_in_blocks_by_a_turned_factor_alone() -> None:
+    r = np.random.default_rng(0)
+    x, W = r.standard_normal((48, 64)).astype("f"), r.standard_normal((64, 64)).astype("f")
+    y = blocked.product(x, W.T, W[0])
+    assert y is not None
+    np.testing.assert_allclose(y, x.astype("d") @ W.T + W[0], rtol=0, atol=1e-4)
+    assert blocked.product(x, W) is None
+    assert blocked.product(x[:31], W.T) is None

@@ -283,6 +283,7 @@ def multiply(
 # -- what is divided, and how ----------------------------------------------------------------------
 
 LEAST = 1 << 20  # multiplications; for fewer BLAS, which is called sooner, does as well
+LEAST_TURNED = 1 << 17  # the same by a turned factor, as a layer's weights: there it is slower
 NARROW = 12  # columns for which vectors stay half empty
 PART = 1 << 19  # multiplications of a part
 LARGE = 1 << 26  # the same of a product that takes longer than waiting for a busy processor may
@@ -363,10 +364,11 @@ def _plan(
 ) -> _Plan | None:
     """That of factors whose elements have so many bytes; None where BLAS does as well."""
     axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
+    least = LEAST if right_strides[-1] == size else LEAST_TURNED
     stacks = {shape[0] if len(shape) == 3 else 1 for shape in (left, right)}
     stack = max(stacks) if 0 not in stacks else 0
     work = stack * m * n * k
-    if axes > 3 or k != deep or n < NARROW or len(stacks - {1}) > 1 or work < max(LEAST, 1):
+    if axes > 3 or k != deep or n < NARROW or len(stacks - {1}) > 1 or work < max(least, 1):
         return None
     several = k > DEPTH // size
     if several and m * n * size > WELL and work >= LARGE and _few_registers():
@@ -391,8 +393,12 @@ def product(
         bias: A vector (n,), contiguous.
         threads: Among how many it is divided at most.
     """
-    dtype = a.dtype
-    if min(a.ndim, b.ndim) < 2 or max(a.size * b.shape[-1], b.size * a.shape[-2]) < LEAST:
+    if a.ndim < 2 or b.ndim < 2:
+        return None
+    dtype, work, other = a.dtype, a.size * b.shape[-1], b.size * a.shape[-2]
+    if work < other:  # of a stack and one matrix
+        work = other
+    if work < LEAST and (work < LEAST_TURNED or b.strides[-1] == b.itemsize):
         return None
     if b.dtype != dtype or dtype not in compiler.FLOATS or not (_in_order(a) and _in_order(b)):
         return None
@@ -403,8 +409,9 @@ def product(
     if plan.copied:
         b = np.ascontiguousarray(b)
     y = np.empty(plan.shape, dtype)
-    arrays = [x if deep else x[None] for x, deep in zip((a, b, y), plan.stacked, strict=True)]
-    left, right, result = arrays
+    stacks = plan.stacked
+    left, right = a if stacks[0] else a[None], b if stacks[1] else b[None]
+    result = y if stacks[2] else y[None]
     units, size, parts, large = plan.division
     biases = _NO_BIAS[dtype.itemsize == 8] if bias is None else bias
     arguments = (result, left, right, biases, int(bias is not None), *units, 0, size)
