@@ -72,6 +72,6 @@ class Attributes:
     def _lacking(self: Any, what: str) -> Never:
         cure = "It was made of None; give an array in its place, or set its array."
         if hasattr(self, "initialize"):
-            cure = "Give its link an input first, call initialize(shape), or set its array."
+            cure = "Give its link an input first, or its shape: Parameter(1.0, ()) is one number."
         who = self.name or "this variable"
         raise UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")

@@ -33,7 +33,7 @@ def _initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
         if spec is None:
             raise GraphError(
                 f"{f.label}: input {_named(f, len(specs))[i]} is uninitialized. Give its link an "
-                "input first, or call initialize(shape) on the parameter."
+                "input first, or the parameter its shape: Parameter(1.0, ()) is one number."
             )
     return list(specs)  # type: ignore[arg-type]
 

@@ -571,6 +571,10 @@ def test_an_uninitialized_parameter_is_refused_by_operations():
         core.Parameter() * 2
     with pytest.raises(GraphError, match="uninitialized"):
         variable(3) + core.Parameter()
+    of_a_number = core.Parameter(2.5)
+    with pytest.raises(GraphError, match=r"its shape: Parameter\(1\.0, \(\)\) is one number"):
+        of_a_number * np.ones(3)
+    assert (core.Parameter(2.5, ()) * np.ones(3, "f")).shape == (3,)
 
 
 def test_an_uninitialized_parameter_remembers_zeros_and_devices():
