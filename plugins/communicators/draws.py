@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from core.arrays import backend, random_streams
+from core.link import Parameter
+from core.link.initializer import Initializer
 from core.optimizer import UpdateRule
 from core.training import Communicator
 
@@ -93,3 +95,20 @@ def _of_state() -> int:
     for _, part in sorted(state["state"].items()):
         digest.update(str(part).encode() if isinstance(part, int) else np.asarray(part).tobytes())
     return int.from_bytes(digest.digest()) >> 1 or 1
+
+
+class FromRankZero(Initializer):
+    """Fills a parameter on all ranks with what its initializer draws on rank 0."""
+
+    def __init__(self, comm: Communicator, parameter: Parameter) -> None:
+        self.own, self._comm = parameter.initializer, comm
+        self._what = f"size of {parameter.name or 'a parameter'}"
+        super().__init__(getattr(self.own, "dtype", None))
+
+    def __call__(self, array: Any) -> None:
+        """Fill `array`, on all ranks at once."""
+        self._comm.compare(self._what, [f"{array.dtype} {tuple(array.shape)}"])
+        self.own(array)
+        found = self._comm.bcast(array)
+        if self._comm.rank != 0:
+            array[...] = found

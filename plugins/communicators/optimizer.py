@@ -17,13 +17,12 @@ from core.errors.scalars import is_number
 from core.graph.backprop import backward_from
 from core.graph.history import history_of
 from core.link import Link, Parameter
-from core.link.initializer import Initializer
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
 from plugins.communicators.argument import refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
-from plugins.communicators.draws import Draws
+from plugins.communicators.draws import Draws, FromRankZero
 from plugins.communicators.gradients import Gradients
 from plugins.communicators.no_examples import examples_of, is_collective, size_parameters
 from plugins.communicators.sharding import Shards
@@ -133,9 +132,11 @@ class MultiNodeOptimizer(GradientMethod):
     def setup(self, link: Any) -> Any:
         """Set `link` as the target; the next update takes its parameters from rank 0."""
         self._known = self._earlier = None
+        super().setup(link)
         if self._shards is not None:
             self._shards = Shards(self._communicator)
-        return super().setup(link)
+            self._told_of_nothing = True  # where other ranks have all that is trained
+        return self
 
     # ------------------------------------------------------------------ the step
 
@@ -337,7 +338,7 @@ class MultiNodeOptimizer(GradientMethod):
         """
         unsized = self._unsized
         for parameter in unsized:
-            parameter.initializer = _FromRankZero(self._communicator, parameter)
+            parameter.initializer = FromRankZero(self._communicator, parameter)
         try:
             yield
         finally:
@@ -481,20 +482,3 @@ def _trained(named: list[tuple[str, Parameter]]) -> list[str]:
 
 def _as_known(named: list[tuple[str, Parameter]]) -> list[Any]:
     return [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
-
-
-class _FromRankZero(Initializer):
-    """Fills a parameter on all ranks with what its initializer draws on rank 0."""
-
-    def __init__(self, comm: Communicator, parameter: Parameter) -> None:
-        self.own, self._comm = parameter.initializer, comm
-        self._what = f"size of {parameter.name or 'a parameter'}"
-        super().__init__(getattr(self.own, "dtype", None))
-
-    def __call__(self, array: Any) -> None:
-        """Fill `array`, on all ranks at once."""
-        self._comm.compare(self._what, [f"{array.dtype} {tuple(array.shape)}"])
-        self.own(array)
-        found = self._comm.bcast(array)
-        if self._comm.rank != 0:
-            array[...] = found

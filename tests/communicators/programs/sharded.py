@@ -1,6 +1,7 @@
 """Optimizers whose state is divided among the ranks, beside those of which all have all."""
 
 import sys
+import warnings
 from pathlib import Path
 from weakref import ref
 
@@ -73,6 +74,15 @@ def every_hook():
         optimizer.group("*/b").add_hook(optimizer_hooks.GradientNoise(0.1))
 
     same("hooks", optimizers.Adam, prepare=all_of_them)
+
+
+def fewer_parameters_than_ranks():
+    """A rank whose part is empty is no rank whose model is not trained."""
+    model = L.Linear(8, 1, nobias=True)
+    optimizer = create_multi_node_optimizer(optimizers.Adam(), comm, shard_state=True).setup(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.update(lambda x: F.sum(model(x)), X[0])
 
     def scaled(optimizer):
         optimizer.use_fp32_update()
@@ -155,6 +165,7 @@ def parts():
 
 every_optimizer()
 every_hook()
+fewer_parameters_than_ranks()
 memory()
 files()
 parts()
