@@ -47,12 +47,31 @@ class NotDifferentiable(GraphError):
 
 
 class UnknownName(CoreError, AttributeError):
-    """A name that nothing provides; the message offers the nearest one."""
+    """A name that nothing provides; the message offers the nearest one.
+
+    To find that takes a millisecond, and `hasattr` reads no message: one that is given as a
+    function is made when it is first read.
+    """
 
     def __init__(self, *args: object) -> None:
         # Python adds a suggestion of its own to an AttributeError that does not say its name.
         super().__init__(*args)
         self.name = "(see the message)"
+
+    def _say(self) -> None:
+        self.args = tuple([arg() if callable(arg) else arg for arg in self.args])
+
+    def __str__(self) -> str:
+        self._say()
+        return super().__str__()
+
+    def __repr__(self) -> str:
+        self._say()
+        return super().__repr__()
+
+    def __reduce__(self) -> Any:
+        self._say()
+        return super().__reduce__()
 
 
 class NameConflict(CoreError, AttributeError):

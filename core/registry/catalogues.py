@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from core.errors import NameConflict, UnknownName, nearest
@@ -37,8 +38,7 @@ class Catalogue:
         """The claim that holds for `name`, nothing imported; raises as `get` does."""
         claims = self._registry.claims(self.kind, name)
         if not claims:
-            text, cause = self._miss(name)
-            raise UnknownName(text) from cause
+            raise UnknownName(partial(self.why_missing, name)) from self._recall()[1]
         return self._registry.choose(self.kind, name, claims)
 
     def names(self) -> list[str]:
@@ -68,7 +68,12 @@ class Catalogue:
 
     def why_missing(self, name: str) -> str:
         """What the error about an unknown `name` says."""
-        return self._miss(name)[0]
+        where = FACADES.get(self.kind) or f"The catalogue of {self.kind}"
+        gone = GONE.get(self.kind, {}).get(name)
+        if gone:
+            return f"{where}.{name} no longer exists. {gone}"
+        hint = nearest(name, self._claimed(), self.kind, elsewhere(self._registry, self.kind))
+        return f"{where} has no {name!r}.{hint}{self._recall()[0]}"
 
     def _claimed(self) -> dict[str, list[Claim]]:
         return self._registry.snapshot().claims[self.kind]
@@ -79,16 +84,6 @@ class Catalogue:
         except NameConflict:
             return False
         return True
-
-    def _miss(self, name: str) -> tuple[str, BaseException | None]:
-        where = FACADES.get(self.kind) or f"The catalogue of {self.kind}"
-        gone = GONE.get(self.kind, {}).get(name)
-        if gone:
-            return f"{where}.{name} no longer exists. {gone}", None
-        known = self._claimed()
-        notes, cause = self._recall()
-        hint = nearest(name, known, self.kind, elsewhere(self._registry, self.kind))
-        return f"{where} has no {name!r}.{hint}{notes}", cause
 
     def _recall(self) -> tuple[str, BaseException | None]:
         snapshot = self._registry.snapshot()

@@ -57,14 +57,20 @@ def exporting(
         error = f"module {package!r} has no attribute {name!r}"
         if name.startswith("_") or find_spec(f"{package}.{name}"):  # `from package import module`
             raise AttributeError(error)
-        from core.errors import nearest
-        from core.registry.catalogues import elsewhere
-        from core.registry.environment import installed
+        from core.errors import UnknownName
 
-        known, room = [n for n in shown() if not n.startswith("_")], package.rpartition(".")[2]
-        raise AttributeError(f"{error}.{nearest(name, known, room, elsewhere(installed))}")
+        raise UnknownName(lambda: f"{error}.{_nearest(name, shown(), package)}")
 
     return __getattr__, shown
+
+
+def _nearest(name: str, shown: list[str], package: str) -> str:
+    from core.errors import nearest
+    from core.registry.catalogues import elsewhere
+    from core.registry.environment import installed
+
+    known, room = [n for n in shown if not n.startswith("_")], package.rpartition(".")[2]
+    return nearest(name, known, room, elsewhere(installed))
 
 
 def _is_own(module: str, name: str, value: Any) -> bool:

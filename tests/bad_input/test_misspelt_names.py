@@ -1,6 +1,7 @@
 """Wherever people type a name, a misspelt one gets the nearest right one."""
 
 import importlib
+import pickle
 
 import numpy as np
 import pytest
@@ -256,3 +257,19 @@ def test_entries_of_a_file(tmp_path):
         core.serializers.load_npz(tmp_path / "model", model)
     assert "encoder/W: missing from the file" in str(caught.value)
     assert "encodr/W: in the file" in str(caught.value)
+
+
+def test_who_asks_whether_a_name_is_there_waits_for_no_suggestions(monkeypatch):
+    import core.errors
+    import core.registry.catalogues
+
+    made = []
+    for home in (core.errors, core.registry.catalogues):
+        monkeypatch.setattr(home, "nearest", lambda *args: made.append(args) or " So be it.")
+    assert not hasattr(core.functions, "lstn") and not hasattr(core, "Variabl")
+    assert not made
+    for home, name in ((core.functions, "lstn"), (core, "Variabl")):
+        with pytest.raises(AttributeError, match=rf"{name}'. So be it.") as caught:
+            getattr(home, name)
+        assert "So be it" in repr(caught.value) == repr(pickle.loads(pickle.dumps(caught.value)))
+    assert len(made) == 2

@@ -84,13 +84,16 @@ def _sign(xp: Any, u: Any, vh: Any) -> Any:
     return xp.sign(xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
 
 
+def _running(xp: Any, x: Any) -> Any:
+    cumprod: Any = Cumprod(-1)
+    return cumprod.compute(xp, x)
+
+
 def _products(xp: Any, s: Any) -> tuple[Any, Any]:
     """For each element the products of those before it, and of those after it."""
     one = xp.ones_like(s)[..., :1]
-    before = Cumprod(-1).compute(xp, xp.concat([one, s[..., :-1]], axis=-1))
-    after = xp.flip(
-        Cumprod(-1).compute(xp, xp.flip(xp.concat([s[..., 1:], one], axis=-1), axis=-1)), axis=-1
-    )
+    before = _running(xp, xp.concat([one, s[..., :-1]], axis=-1))
+    after = xp.flip(_running(xp, xp.flip(xp.concat([s[..., 1:], one], axis=-1), axis=-1)), axis=-1)
     return before, after
 
 
@@ -100,6 +103,6 @@ def _products_of_pairs(xp: Any, s: Any) -> Any:
     over = xp.triu(xp.ones_like(s[..., :, None] * s[..., None, :]), k=1)
     factors = xp.where(over > 0, s[..., None, :], xp.ones_like(over))
     one = xp.ones_like(factors[..., :1])
-    between = Cumprod(-1).compute(xp, xp.concat([one, factors[..., :-1]], axis=-1))
+    between = _running(xp, xp.concat([one, factors[..., :-1]], axis=-1))
     half = before[..., :, None] * between * after[..., None, :] * over
     return half + xp.matrix_transpose(half)
