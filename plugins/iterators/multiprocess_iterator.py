@@ -118,6 +118,14 @@ class MultiprocessIterator(PrefetchIterator):
         elif self.resets:
             serializer("resets", self.resets)
 
+    def _load(self, after: Position, indices: list[int]) -> list[Any]:
+        """As without processes; other ones load the batch where these were asked to end."""
+        try:
+            return super()._load(after, indices)
+        except workers.WorkersTerminated:
+            self._forget()
+            return super()._load(after, indices)
+
     def _submit(self, indices: list[int], start: Position, offset: int) -> list[_Piece]:
         share = -(-len(indices) // self.n_processes)
         pieces: list[_Piece] = []

@@ -80,15 +80,19 @@ class PrefetchIterator(PositionedIterator):
             self._asked_for, self._length = deciding, length
         try:
             position, indices = self._step()
-            loading = self._ask(self._position, indices)
-            self._prefetch(position)
-            batch = self._collect(loading.pieces)
+            batch = self._load(position, indices)
         except BaseException:
             self._forget()  # the sampler is asked again, and may say something else
             raise
         self._loading.pop(_key(self._position), None)
         self._position = position
         return batch
+
+    def _load(self, after: Position, indices: list[int]) -> list[Any]:
+        """The examples of the next batch; those that come `after` it are on their way then."""
+        loading = self._ask(self._position, indices)
+        self._prefetch(after)
+        return self._collect(loading.pieces)
 
     def _deciding(self) -> tuple[Any, ...]:
         """What decides which examples are on their way, and how they are made: a program may set

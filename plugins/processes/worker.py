@@ -10,6 +10,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +18,9 @@ from typing import Any, NamedTuple, Protocol
 from core.errors import CoreError
 from plugins.processes.ipc import send
 from plugins.processes.signals import leave_signals
+
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_MEANWHILE = 0.3  # seconds in which a signal ends the main process, if it does
 
 
 class WorkerError(CoreError, RuntimeError):
@@ -72,7 +76,9 @@ def start(held: Held, name: str, folders: Sequence[Path], stay: bool) -> None:
         leave_signals()
     else:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when to stop
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, partial(_end, folders))
     threading.Thread(target=_end_with_parent, args=(folders,), daemon=True).start()
     _Here.held, _Here.name, _Here.folders = held, name, folders
 
@@ -83,6 +89,19 @@ def _end_with_parent(folders: Sequence[Path]) -> None:
         parent.join()
         remove(folders)
         os._exit(1)
+
+
+def _end(folders: Sequence[Path], number: int, frame: Any) -> None:
+    """End by a signal, and last: one that all processes of a job get leaves nobody else to remove
+    what they share.
+    """
+    signal.signal(number, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join(_MEANWHILE)
+        if not parent.is_alive():
+            remove(folders)
+    os.kill(os.getpid(), number)
 
 
 def get_ready() -> None:

@@ -29,12 +29,19 @@ from plugins.processes.signals import signals_wait
 
 _IMPORTER = os.getpid()
 _GRACE = 1.0  # seconds that workers have to finish what they are at when they are closed
+_SERVER_DIED = 255  # the exit code that multiprocessing gives where the server of forks has ended
 
 Answer = futures.Future[bytes | str]
 
 
 class WorkerDied(CoreError, RuntimeError):
     """A worker process ended that should not have; the message says how, and what to do."""
+
+
+class WorkersTerminated(WorkerDied):
+    """The worker processes were asked to end, as by a SIGTERM for all processes of a job, and the
+    main one may be finishing what it is at: new ones can help it.
+    """
 
 
 class Words(NamedTuple):
@@ -137,12 +144,16 @@ class Workers:
         # The executor terminates all that live on, and must be the only one that looks at them:
         # how a process ended can be read once. Then what was not its doing tells what came first.
         group = self._groups[number]
+        stuck = threading.Timer(_GRACE, _kill, [group.processes])
+        stuck.start()
         group.executor.shutdown(wait=True)
+        stuck.cancel()
         codes = {process.exitcode for process in group.processes}
-        how, cure = self._reason(next(iter(codes - {None, 0, -signal.SIGTERM}), None))
+        code = next(iter(codes - {None, 0, -signal.SIGTERM}), None)
+        how, cure = self._reason(code)
         self.close()
         words = self._words
-        return WorkerDied(
+        return (WorkersTerminated if code in (None, _SERVER_DIED) else WorkerDied)(
             f"{words.owner}: {group.name} ended{how} {words.during}. {cure} {words.after}"
         )
 
@@ -199,13 +210,19 @@ def _close(owner: int, groups: Sequence[_Group], folders: Sequence[Path]) -> Non
         group.executor.shutdown(wait=False, cancel_futures=True)
     end = time.monotonic() + _GRACE
     begun = [process for group in groups for process in group.processes if process.pid is not None]
-    while (left := end - time.monotonic()) > 0 and (alive := _alive(begun)):
-        connection.wait([process.sentinel for process in alive], left)
-    for process in _alive(begun):
+    try:
+        while (left := end - time.monotonic()) > 0 and (alive := _alive(begun)):
+            connection.wait([process.sentinel for process in alive], left)
+    finally:  # also where a second Ctrl-C is not going to wait
+        _kill(_alive(begun))
+        for process in begun:
+            process.join()
+        worker.remove(folders)
+
+
+def _kill(processes: Sequence[Any]) -> None:
+    for process in processes:
         process.kill()
-    for process in begun:
-        process.join()
-    worker.remove(folders)
 
 
 def _alive(processes: Sequence[Any]) -> list[Any]:

@@ -270,6 +270,20 @@ def test_workers_killed_from_outside_whatever_they_are_at():
                     iterator.next()
 
 
+def test_others_take_over_from_workers_that_are_asked_to_end():
+    core.seed(1)
+    try:
+        expected = batches(SerialIterator(range(12), 4), 6)
+        core.seed(1)
+        with MultiprocessIterator(range(12), 4, n_processes=1) as iterator:
+            found = batches(iterator, 2)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            assert found + batches(iterator, 4) == expected
+    finally:
+        core.seed(None)
+
+
 def test_after_a_death_the_batches_go_on(tmp_path):
     dataset = datasets.KilledOnce(6, 3, tmp_path / "killed")
     with MultiprocessIterator(dataset, 2, shuffle=False, n_processes=1) as iterator:
@@ -467,7 +481,7 @@ def test_finalize_ends_the_workers_and_next_starts_new_ones():
 
 
 SCRIPT = """
-import multiprocessing, os, sys
+import multiprocessing, os, signal, sys, threading
 sys.path.insert(0, {tests!r})
 import worker_datasets as datasets
 from core.iterators import MultiprocessIterator
@@ -480,13 +494,24 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("end", ["pass", "raise KeyError", "os.kill(os.getpid(), 9)"])
-def test_however_a_program_ends_nothing_is_left(tmp_path, end):
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("pass", 0),
+        ("raise KeyError", 1),
+        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+        ("os.killpg(0, signal.SIGTERM)", -signal.SIGTERM),
+        ("threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()", 0),
+    ],
+)
+def test_however_a_program_ends_nothing_is_left(tmp_path, end, status):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT.format(tests=str(Path(__file__).parents[1]), end=end))
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, timeout=60, start_new_session=True
+    )
     main, *workers = map(int, done.stdout.split())
-    assert done.returncode == {"p": 0, "r": 1, "o": -9}[end[0]]
+    assert done.returncode == status
     assert len(workers) == 2
     wait_until(lambda: not any(map(alive, workers)) and not folders(main))
 
