@@ -244,6 +244,19 @@ def test_a_directory_of_their_own(tmp_path, whole):
     assert small.state(trainer) == whole and names(tmp_path / "snapshots") == ["at_14"]
 
 
+def _of_iteration(trainer):
+    return f"at/{trainer.updater.iteration}/all"
+
+
+@pytest.mark.parametrize("name", ["at/{.updater.iteration}/all", _of_iteration])
+def test_a_directory_each_time(tmp_path, name):
+    small.trainer(tmp_path, (2, "iteration"), filename=name).run()
+    assert [str(p.relative_to(tmp_path)) for p in sorted(tmp_path.glob("at/*/*"))] == [
+        "at/1/all",
+        "at/2/all",
+    ]
+
+
 def test_files_of_the_users_own_are_neither_loaded_nor_removed(tmp_path):
     run(tmp_path)
     mine = {f"snapshot_iter_{rest}" for rest in ("4.bak", "6~", "6 (copy)", "six", "2.damaged")}

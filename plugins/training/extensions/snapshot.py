@@ -63,7 +63,8 @@ def snapshot(
     """Make an extension that saves the whole trainer, by default once an epoch.
 
     A file appears complete under its name or not at all, whenever the process may be killed.
-    `filename`, in the trainer's directory, is a format string of the trainer or a function of it.
+    `filename`, in the trainer's directory, is a format string of the trainer or a function of it;
+    directories that it names are made.
 
     - `savefun(path, object)` saves; by default `save_npz`.
     - `target` is saved in place of the trainer.
@@ -330,6 +331,7 @@ class Snapshot(Extension):
         return path in self._written or unknown if run is None else run == self._run
 
     def _save(self, path: Path, target: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)  # which may be new each time
         if self.writer is not None:
             self.writer(path.name, path.parent, entries_of("snapshot", target))
             return
