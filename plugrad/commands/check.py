@@ -18,7 +18,7 @@ from core.errors import CoreError
 from core.registry.records import canonical
 from core.registry.wording import failure
 from core.show.report import Report
-from plugrad.commands.doctor import Finding
+from plugrad.commands.doctor import Finding, report_of
 
 
 class CheckError(CoreError, ValueError):
@@ -29,16 +29,8 @@ def check(path: str | None) -> Report:
     """Run every check on the distribution in a folder; the status is 1 where there is a problem."""
     root = Path(path or ".").resolve()
     project = _project(root)
-    findings = [
-        finding
-        for step in (_entry_points, _names, _tests, _lint, _types, _wheel)
-        for finding in step(root, project)
-    ]
-    problems = [finding for finding in findings if finding.state == "problem"]
-    lines = [f"{finding.state:>7}  {finding.check}: {finding.text}" for finding in findings]
-    lines.append(f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found.")
-    data = {"findings": [finding._asdict() for finding in findings], "problems": len(problems)}
-    return Report(data, "\n".join(lines), int(bool(problems)))
+    steps = (_entry_points, _names, _tests, _lint, _types, _wheel)
+    return report_of([finding for step in steps for finding in step(root, project)])
 
 
 def _project(root: Path) -> dict[str, Any]:

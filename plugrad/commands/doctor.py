@@ -31,7 +31,11 @@ class Finding(NamedTuple):
 
 def doctor() -> Report:
     """Run every check; the status is 1 where one found a problem."""
-    findings = [finding for check in CHECKS for finding in _run(check)]
+    return report_of([finding for check in CHECKS for finding in _run(check)])
+
+
+def report_of(findings: list[Finding]) -> Report:
+    """A line for each finding, and how many problems there are; the status is 1 where any is."""
     problems = [finding for finding in findings if finding.state == "problem"]
     lines = [f"{finding.state:>7}  {finding.check}: {finding.text}" for finding in findings]
     lines.append(f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found.")

@@ -15,7 +15,7 @@ from core.ops.function_node import FunctionNode
 from core.registry import hookspecs
 from core.registry.kinds import FACADES, HOOKS, KINDS
 from core.show.report import Report
-from plugrad.commands.stubs import write
+from plugrad.commands.made_files import made
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,16 +27,8 @@ def reference(output: str | None, check: bool) -> Report:
         raise CoreError(f"expected --output DIR, for plugrad's own pages are not here: {root}")
     pages = {f"{kind}.md": _page(kind) for kind in FACADES}
     pages["README.md"] = _index()
-    stale = [name for name, text in pages.items() if _read(root / name) != text]
-    if check:
-        text = "All pages are fresh."
-        if stale:
-            text = f"Stale: {', '.join(stale)}. Run `plugrad reference`."
-        return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
-    for name in stale:
-        write(root / name, pages[name])
-    written = ", ".join(stale) or "nothing, all are fresh"
-    return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
+    command = "plugrad reference" + (f" --output {output}" if output else "")
+    return made(root, pages, "pages", command, check)
 
 
 def _index() -> str:
@@ -112,10 +104,3 @@ def _summary(value: Any) -> str:
     """The first paragraph; a formula as the sites that show Markdown take it."""
     text = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
     return re.sub(":math:(`[^`]+`)", r"$\1$", text)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None

@@ -6,7 +6,6 @@ everything that this environment has are written to a folder of their own.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable
@@ -15,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from core import registry
-from core.errors import CoreError, PluginError
+from core.errors import PluginError
 from core.registry.kinds import FACADES, KINDS
 from core.registry.records import Claim
 from core.show.report import Report
 from plugrad.commands.derived import SHARED, derived, uses
+from plugrad.commands.made_files import made
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPECIAL = ("Any", "Literal", "overload")
@@ -37,15 +37,8 @@ def stubs(output: str | None, check: bool) -> Report:
     """Write the stubs, or with `check` say which are not as they would be written."""
     files = everything() if output else bundled()
     root = Path(output) if output else ROOT
-    stale = [name for name, text in files.items() if _read(root / name) != text]
-    if check:
-        command = "plugrad stubs" + (f" --output {output}" if output else "")
-        text = f"Stale: {', '.join(stale)}. Run `{command}`." if stale else "All stubs are fresh."
-        return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
-    for name in stale:
-        write(root / name, files[name])
-    written = ", ".join(stale) or "nothing, all are fresh"
-    return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
+    command = "plugrad stubs" + (f" --output {output}" if output else "")
+    return made(root, files, "stubs", command, check)
 
 
 def bundled() -> dict[str, str]:
@@ -178,21 +171,3 @@ def _where(claim: Claim) -> tuple[str, str]:
     module, attribute = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
     importable = getattr(sys.modules.get(module or ""), attribute or "", None) is value
     return (module, attribute) if importable else ("", "")
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
-def write(path: Path, text: str) -> None:
-    """Write a whole file, and its folder; raises CoreError where that cannot be."""
-    temporary = path.with_name(path.name + ".new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        raise CoreError(f"cannot write {path}: {error.strerror or error}") from error
