@@ -243,7 +243,7 @@ class Pull:
         if not isinstance(g, Examples):  # which no weight has a part in: zeros
             g = Examples(xp.zeros((self._size, *way.gradient.shape), dtype=way.gradient.dtype))
         if way.axis is None:
-            return xp.sum(g.array, axis=0, dtype=g.dtype)
+            return backend.asarray(xp.sum(g.array, axis=0, dtype=g.dtype))
         return xp.moveaxis(g.array, 0, way.axis)
 
 

@@ -287,6 +287,10 @@ GOES_BACK = {  # what vmap computes of w and b, and the same without it
         )(POINTS),
         lambda w, b: F.sin(w[0, 0] * F.sum(POINTS[:, None] * OTHERS[None] * b, axis=2)),
     ),
+    "a number that is the same for all": (
+        lambda w, b: core.vmap(lambda x, c: F.sin(x * c), (0, None))(POINTS, w[0, 0]),
+        lambda w, b: F.sin(POINTS * w[0, 0]),
+    ),
     "derivatives inside": (
         lambda w, b: core.vmap(lambda x: core.vjp(lambda b: F.exp(F.sum(b * b) * x), b)[1](x))(
             POINTS
