@@ -17,6 +17,8 @@ from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.messages import WAITING, under_way
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
+_DIGITS = 16  # of what stands for the rest of a longer text
+_MORE = " ..."  # before these
 _SENDS = -1  # in the place of the messages received, where a rank waits until it is received from
 _GIVES_UP = -2  # in the same place, where it takes no part in the sums that others wait for
 _AWAKE = 0.001  # seconds for which waiting takes all of a core, or all that others leave of it
@@ -190,7 +192,7 @@ class Waiting(Communicator):
         self._refuse_recording(what)
         mine = np.zeros(_NOTE, np.uint8)
         mine[:8] = np.frombuffer(np.int64(number).tobytes(), np.uint8)
-        text = what.encode()[: _NOTE - 8]
+        text = _noted(what.encode(), _NOTE - 8)
         mine[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
         notes = np.empty((self.size, _NOTE), np.uint8)
         self._wait(what, self._comm.Iallgather(mine, notes))
@@ -198,6 +200,9 @@ class Waiting(Communicator):
         calls = [note[8:].tobytes().rstrip(b"\0").decode(errors="replace") for note in notes]
         for rank, call in enumerate(calls):
             if call != calls[0]:
+                heads = {each[:-_DIGITS] for each in calls}
+                if len(heads) == 1 and heads.pop().endswith(_MORE):
+                    super().tell(what)  # whose messages have room for all
                 raise CommunicatorError(
                     f"{self.where}: expected the same on all ranks, but rank 0 is at {calls[0]!r} "
                     f"and rank {rank} at {call!r}. All ranks call the same, in the same order and "
@@ -211,3 +216,11 @@ class Waiting(Communicator):
         found = self.tell(what, int.from_bytes(digest, "little", signed=True))
         if len({*found}) > 1:
             super().compare(what, mine)
+
+
+def _noted(text: bytes, room: int) -> bytes:
+    """A text of at most so many bytes; in the place of what is beyond stands a digest of all."""
+    if len(text) <= room:
+        return text
+    digest = blake2b(text, digest_size=_DIGITS // 2).hexdigest()
+    return text[: room - _DIGITS - len(_MORE)] + f"{_MORE}{digest}".encode()

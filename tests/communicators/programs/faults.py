@@ -171,6 +171,18 @@ def has_a_rate_of_its_own():
             optimizer.lr *= 0.5
 
 
+def has_a_rate_of_its_own_among_many():
+    """The same for one of several groups, which are more than a note has room for."""
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.AdamW(), comm)
+    layers = [core.links.Linear(2, 2) for _ in range(5)]
+    model = optimizer.setup(core.links.Classifier(core.Sequential(*layers))).target
+    groups = [optimizer.group(f"/predictor/{i}/*", eps=1e-7) for i in range(5)]
+    for _ in range(3):
+        optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+        if comm.rank == 1:
+            groups[-1].alpha = 0.25
+
+
 def never_goes_back():
     """Send what another rank makes no use of."""
     comm.time_limit = 60
