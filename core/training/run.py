@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
+from core.errors import place
 from core.training.loop import Loop
 from core.training.trigger import TriggerSpec
 
@@ -63,11 +64,13 @@ class Run(Loop):
         super().__init__(self._steps, stop_trigger, out, extensions)
         self._block: AbstractContextManager[None] | None = None
         self._loop: Generator[Any, None, None] | None = None
+        self._begun_at: tuple[int, list[Any]] = 0, []
 
     def __enter__(self) -> Self:
         block = self._session(show_loop_exception_msg=False)
         block.__enter__()
         self._block = block
+        self._begun_at = self._steps.iteration, self._updates()
         return self
 
     def __iter__(self) -> Generator[Any, None, None]:
@@ -101,4 +104,26 @@ class Run(Loop):
     ) -> bool | None:
         block, self._block = self._block, None
         self._stop()
+        if block is not None and kind is None:
+            self._tell_of_no_update()
         return None if block is None else block.__exit__(kind, exc, tb)
+
+    def _updates(self) -> list[Any]:
+        """How many updates each optimizer has made."""
+        return [getattr(each, "t", None) for each in self._steps.get_all_optimizers().values()]
+
+    def _tell_of_no_update(self) -> None:
+        """Warn of a loop that computes gradients, of which no optimizer makes a step."""
+        iteration, updates = self._begun_at
+        steps = self._steps.iteration - iteration
+        optimizers = self._steps.get_all_optimizers().values()
+        if steps > 1 and updates == self._updates() and any(map(_has_gradients, optimizers)):
+            place.warn(
+                f"Run: gradients were computed, but no optimizer has made an update in {steps} "
+                "iterations: nothing was trained. After loss.backward(), call optimizer.update()."
+            )
+
+
+def _has_gradients(optimizer: Any) -> bool:
+    params = getattr(optimizer.target, "params", list)
+    return any(getattr(param, "grad", None) is not None for param in params())

@@ -112,6 +112,10 @@ def contents(who: str, file: File) -> tuple[bytes, str]:
     if isinstance(file, str | os.PathLike):
         with opened(who, file) as stream:
             return stream.read(), os.fspath(file)
+    if not hasattr(file, "read"):
+        raise TypeError(
+            f"{who}: expected a path, or a file open for reading bytes; got {file!r:.60}."
+        )
     return file.read(), str(getattr(file, "name", "the file"))
 
 

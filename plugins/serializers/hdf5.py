@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.errors.kinds import checked
 from core.link.serializer import Serializable, Serializer
 from plugins.serializers.dictionary import as_bytes, entries_of, host_array
+from plugins.serializers.entries import File
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 
 
 @checked
 def save_hdf5(
-    filename: str | os.PathLike[str],
+    filename: File,
     obj: Serializable | Mapping[str, Any],
     compression: int | None = 4,
 ) -> None:
     """Save `obj` (or a dict) to an HDF5 file: a group for each part, a dataset for each value.
+
+    The file is given by its path or open for writing bytes; `HDF5Serializer` writes into one that
+    h5py has opened.
 
     Arrays that get smaller by it are compressed by gzip at the level `compression` (None for not at
     all), and all carry Fletcher-32 checksums; a digest of the whole file stands before it, in its
@@ -35,12 +38,13 @@ def save_hdf5(
     ...     file["W"].shape
     (2, 3)
     """
+    _refuse_groups("save_hdf5", filename, "HDF5Serializer(group).save(obj)")
     write_hdf5(filename, entries_of("save_hdf5", obj), compression)
 
 
 @checked
 def load_hdf5(
-    filename: str | os.PathLike[str],
+    filename: File,
     obj: Serializable,
     *,
     path: str = "",
@@ -49,7 +53,8 @@ def load_hdf5(
 ) -> None:
     """Load what `save_hdf5` (or Chainer's) has saved into `obj`, completely or not at all.
 
-    The file is verified, and all names, shapes and dtypes are compared, before anything is loaded,
+    The file is given by its path or open for reading bytes.
+    It is verified, and all names, shapes and dtypes are compared, before anything is loaded,
     as in `load_npz`, whose arguments `path`, `strict` and `ignore_names` these are. What Chainer or
     others have written is held to HDF5's own checks.
     Raises CheckpointDamaged for a file that is not what was written, CheckpointError for one that
@@ -63,8 +68,14 @@ def load_hdf5(
     >>> bool((model.W.array == other.W.array).all())
     True
     """
+    _refuse_groups("load_hdf5", filename, "HDF5Deserializer(group).load(obj)")
     with open_hdf5(filename) as entries:
         load_entries("load_hdf5", obj, EntriesDeserializer(entries, path, strict, ignore_names))
+
+
+def _refuse_groups(who: str, file: Any, instead: str) -> None:
+    if hasattr(file, "visititems"):
+        raise TypeError(f"{who}: expected a path or a file of bytes, got {file!r}. Use {instead}.")
 
 
 class HDF5Serializer(Serializer):

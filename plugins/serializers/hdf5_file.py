@@ -20,14 +20,16 @@ import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.formats import HDF5, instead
-from plugins.serializers.atomic import replacing
+from plugins.serializers.atomic import replacing, write_all
 from plugins.serializers.entries import (
     DENSEST,
     MARK,
     NONE,
     Array,
     Entries,
+    File,
     Spec,
+    contents,
     digest,
     is_none,
     opened,
@@ -48,24 +50,25 @@ _PLAIN_FILTERS = ({1, 32000}, {2}, {3})  # of each at most one: gzip or LZF, shu
 _numbers = itertools.count()
 
 
-def write_hdf5(
-    path: str | os.PathLike[str], entries: Mapping[str, Array], compression: int | None
-) -> None:
-    """Write the arrays by name; `path` gets the complete new file or stays as it was.
+def write_hdf5(file: File, entries: Mapping[str, Array], compression: int | None) -> None:
+    """Write the arrays by name; a path gets the complete new file or stays as it was.
 
     The file is made in memory: where the disk is full, the library brings the process down.
     """
     h5py = need("h5py", "hdf5", "save_hdf5")
     memory = {"driver": "core", "backing_store": False}
     name = f"memory {next(_numbers)}"  # HDF5 knows open files by their names, in all threads
-    with h5py.File(name, "w", userblock_size=_USER_BLOCK, **memory) as file:
+    with h5py.File(name, "w", userblock_size=_USER_BLOCK, **memory) as made:
         for name, array in entries.items():
-            write_dataset(file, name, array, compression)
-        file.flush()
-        image = file.id.get_file_image()  # without the user block
-    block = MARK + digest(BytesIO(image), 0, len(image))
-    with replacing(path) as temporary, open(temporary, "wb") as stream:
-        stream.write(block.ljust(_USER_BLOCK, b"\0"))
+            write_dataset(made, name, array, compression)
+        made.flush()
+        image = made.id.get_file_image()  # without the user block
+    block = (MARK + digest(BytesIO(image), 0, len(image))).ljust(_USER_BLOCK, b"\0")
+    if not isinstance(file, str | os.PathLike):
+        write_all("save_hdf5", file, block + image)
+        return
+    with replacing(file) as temporary, open(temporary, "wb") as stream:
+        stream.write(block)
         stream.write(image)
 
 
@@ -153,16 +156,22 @@ def _is_plain(creation: Any) -> bool:
 
 
 @contextmanager
-def open_hdf5(path: str | os.PathLike[str]) -> Iterator[GroupEntries]:
-    """The arrays of an HDF5 file, verified, for one block."""
+def open_hdf5(file: File) -> Iterator[GroupEntries]:
+    """The arrays of an HDF5 file, by its path or open for reading bytes, verified, for a block."""
     h5py = need("h5py", "hdf5", "load_hdf5")
-    label = os.fspath(path)
-    with opened("load_hdf5", path) as stream:
-        signed = _check_bytes(stream, label)
+    source: Any = file
+    if isinstance(file, str | os.PathLike):
+        label = os.fspath(file)
+        with opened("load_hdf5", file) as stream:
+            signed = _check_bytes(stream, label)
+    else:
+        data, label = contents("load_hdf5", file)
+        source = BytesIO(data)
+        signed = _check_bytes(source, label)
     with blaming(label):
-        file = h5py.File(path, "r")
-    with file:
-        entries = GroupEntries(file, label)
+        found = h5py.File(source, "r")
+    with found:
+        entries = GroupEntries(found, label)
         entries.signed = signed
         yield entries
 

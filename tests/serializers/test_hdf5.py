@@ -1,10 +1,13 @@
 """HDF5 files alone: what h5py and Chainer read and write, groups, what lies elsewhere."""
 
+import io
+
 import h5py
 import numpy as np
 import pytest
 from kinds import Bag, Net, state
 
+import core.links as L
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import HDF5Deserializer, HDF5Serializer, load_hdf5, save_hdf5
 
@@ -116,3 +119,21 @@ def test_a_name_cannot_be_a_value_and_a_part(path):
     with pytest.raises(CheckpointError, match="HDF5 cannot hold 'a', of dtype datetime64"):
         save_hdf5(path, Bag(a=np.zeros(2, "M8[s]")))
     assert not path.exists()
+
+
+def test_open_files_of_bytes_are_written_and_read_and_h5pys_own_have_a_serializer(tmp_path):
+    link, other, file = L.Linear(3, 2), L.Linear(3, 2), io.BytesIO()
+    save_hdf5(file, link)
+    file.seek(0)
+    load_hdf5(file, other)
+    np.testing.assert_array_equal(other.W.array, link.W.array)
+    with pytest.raises(CheckpointError, match="the file: the file is damaged"):
+        load_hdf5(io.BytesIO(file.getvalue()[:-1]), other)
+    with h5py.File(tmp_path / "open.h5", "w") as opened:
+        with pytest.raises(TypeError, match=r"save_hdf5: .*HDF5Serializer\(group\).save"):
+            save_hdf5(opened, link)
+        with pytest.raises(TypeError, match=r"load_hdf5: .*HDF5Deserializer\(group\).load"):
+            load_hdf5(opened, link)
+    for call in (save_hdf5, load_hdf5):
+        with pytest.raises(TypeError, match=rf"{call.__name__}: expected a path, or a file open"):
+            call(3, link)

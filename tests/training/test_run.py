@@ -254,3 +254,15 @@ def test_parameters_that_a_snapshot_holds_load_by_name(tmp_path):
     serializers.load_npz(tmp_path / "snapshot_iter_2", model, "updater/model:main/", strict=True)
     trained = made.updater.get_optimizer("main").target
     assert np.array_equal(model.l1.W.array, trained.l1.W.array)
+
+
+def test_a_loop_that_forgets_to_update_is_told(tmp_path):
+    made = run(tmp_path)
+    model = made.updater.get_optimizer("main").target
+    with pytest.warns(UserWarning, match="no optimizer has made an update in 3 iter") as told, made:
+        for batch in made:
+            if made.updater.iteration == 3:
+                break
+            model.cleargrads()
+            model(*concat_examples(batch)).backward()
+    assert told[0].filename == __file__
