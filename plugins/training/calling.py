@@ -1,9 +1,11 @@
-"""How a loss function is called with a batch."""
+"""How a loss function is called with a batch, and how many examples that has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+from core.dataset import concat_examples
 
 
 def call_with(function: Callable[..., Any], arrays: Any, *first: Any) -> Any:
@@ -17,3 +19,20 @@ def call_with(function: Callable[..., Any], arrays: Any, *first: Any) -> Any:
     if isinstance(arrays, dict):
         return function(*first, **arrays)
     return function(*first, arrays)
+
+
+def examples_in(batch: Any, converter: Callable[..., Any]) -> int | None:
+    """How many examples a batch has that `converter` gets; None where it does not tell.
+
+    `concat_examples` gets them one by one. Another converter may get arrays that an iterator of
+    one's own has joined.
+
+    >>> import numpy as np
+    >>> examples_in([1, 2, 3], concat_examples), examples_in((np.ones((5, 2)), np.ones(5)), print)
+    (3, 5)
+    """
+    if not isinstance(batch, tuple | dict) or converter is concat_examples:
+        return len(batch) if hasattr(batch, "__len__") else None
+    parts = batch.values() if isinstance(batch, dict) else batch
+    (first, *rest) = {tuple(getattr(part, "shape", ()))[:1] for part in parts} or {()}
+    return first[0] if first and not rest else None

@@ -43,6 +43,40 @@ def test_an_evaluation_of_no_examples_is_not_told():
     assert extensions.Evaluator(batches, Silent())() == {}
 
 
+class Mean(core.Chain):
+    def forward(self, x, t):
+        core.report({"x": x.mean()}, self)
+
+
+@pytest.mark.parametrize("kind", [tuple, dict])
+def test_batches_that_are_arrays_already_count_by_their_examples(kind):
+    """Both parts of an accumulated step, and of an evaluation, as one of a list of examples."""
+
+    class Joined(iterators.SerialIterator):
+        def __next__(self):
+            x, t = core.dataset.concat_examples(super().__next__())
+            return (x, t) if kind is tuple else {"x": x, "t": t}
+
+    def as_it_is(batch, device):
+        return batch
+
+    batches = Joined(DATA, 2, repeat=False, shuffle=False)
+    assert extensions.Evaluator(batches, Mean(), as_it_is)() == {"main/x": 2.0}
+
+    def trained(batches, **options):
+        model = L.Classifier(L.Linear(3, 2, initialW=np.eye(2, 3, dtype="f")))
+        optimizer = core.optimizers.SGD(1).setup(model)
+        updater = core.training.updaters.StandardUpdater(
+            batches, optimizer, loss_func=lambda x, t: model(x, t), accumulate=3, **options
+        )
+        updater.update()
+        return model.predictor.W.array
+
+    plain = trained(iterators.SerialIterator(DATA, 2, repeat=False, shuffle=False))
+    joined = trained(Joined(DATA, 2, repeat=False, shuffle=False), converter=as_it_is)
+    np.testing.assert_array_equal(joined, plain)
+
+
 @pytest.mark.parametrize("model", [L.Linear(3, 2), core.Sequential(L.Linear(3, 2))])
 def test_a_model_that_gives_predictions_is_told_of_classifier(model):
     with pytest.raises(TypeError) as caught:

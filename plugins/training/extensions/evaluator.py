@@ -19,7 +19,7 @@ from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension
 from core.training.reporter import DictSummary, Reporter, report, report_scope
-from plugins.training.calling import call_with
+from plugins.training.calling import call_with, examples_in
 from plugins.training.extensions.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Evaluator(Extension):
 
     Values appear under the extension's name: 'validation/main/loss'. A value is taken for the mean
     over its batch and counts as often as the batch has examples, so that a short last batch counts
-    for less; a pair that is reported, (value, weight), brings its own weight. With
-    `weigh_batches=False` every batch counts alike, as in Chainer. Without a trainer,
-    `Evaluator(...)()` evaluates and returns the means.
+    for less, also where an iterator of your own gives a tuple or dict of arrays; a pair that is
+    reported, (value, weight), brings its own weight. With `weigh_batches=False` every batch counts
+    alike, as in Chainer. Without a trainer, `Evaluator(...)()` evaluates and returns the means.
 
     >>> import core, core.links as L, numpy as np
     >>> from core import iterators
@@ -152,7 +152,8 @@ class Evaluator(Extension):
                     if is_first and not isinstance(error, InvalidType):
                         error.add_note(self._called(arrays))
                     raise
-            weight = len(batch) if self._weighs_batches and hasattr(batch, "__len__") else 1
+            count = examples_in(batch, self.converter) if self._weighs_batches else None
+            weight = 1 if count is None else count
             summary.add(
                 {k: v if isinstance(v, tuple) else (v, weight) for k, v in observation.items()}
             )
@@ -199,7 +200,7 @@ class Evaluator(Extension):
         with bar:
             for batch in iterator:
                 yield batch
-                bar.update(len(batch))
+                bar.update(examples_in(batch, self.converter) or 1)
 
     def _fresh(self, iterator: Any) -> Any:
         if getattr(iterator, "repeat", False):

@@ -7,16 +7,17 @@ from contextlib import nullcontext
 from typing import Any
 
 from core.training import reporter
+from plugins.training.calling import examples_in
 
 
-def sizes(batches: Sequence[Any]) -> list[int]:
-    """How many examples each batch has, where all are lists; else all count alike.
+def sizes(batches: Sequence[Any], converter: Callable[..., Any]) -> list[int]:
+    """How many examples each batch has, where all tell; else all count alike.
 
-    >>> sizes([[1, 2], [3]]), sizes([{"x": 1}, {"x": 2}])
+    >>> sizes([[1, 2], [3]], print), sizes([{"x": 1}, {"x": 2}], print)
     ([2, 1], [1, 1])
     """
-    lists = all(isinstance(batch, list) for batch in batches)
-    return [len(batch) if lists else 1 for batch in batches]
+    found = [examples_in(batch, converter) for batch in batches]
+    return [1 if None in found or count is None else count for count in found]
 
 
 def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:

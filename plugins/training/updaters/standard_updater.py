@@ -204,7 +204,7 @@ class StandardUpdater(Updater):
             self._apply(optimizer.update, self.next_batch())
         else:
             batches = self._next_batches()
-            counts = sizes(batches)
+            counts = sizes(batches, self.converter)
             shares = [count / max(sum(counts), 1) for count in counts]
             calls = [
                 partial(self._accumulate, share, batch)
