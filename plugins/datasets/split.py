@@ -66,6 +66,7 @@ def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]
             f"split_dataset_n: expected 1 to {len(dataset)} parts, as many as examples, got {n}."
         )
     size = len(dataset) // n
+    order = None if order is None else np.asarray(order)  # once for all parts
     return [SubDataset(dataset, i * size, (i + 1) * size, order) for i in range(n)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,12 @@ def _check_dataset(name: str, dataset: Any) -> None:
         raise TypeError(
             f"{name}: expected a dataset with a length and with examples by index, got a "
             f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
+        )
+    if isinstance(dataset, Mapping) and dataset and 0 not in dataset:
+        raise TypeError(
+            f"{name}: expected a dataset with examples by index, got a {type(dataset).__name__} of "
+            f"{next(iter(dataset))!r:.60}... Of columns, core.datasets.DictDataset(**columns) is "
+            "one."
         )
     if len(by_position(name, dataset)) == 0:
         raise ValueError(

@@ -204,12 +204,19 @@ def test_a_seed_fixes_a_split():
         lambda: D.get_cross_validation_datasets([1, 2]),
         lambda: D.SubDataset([1, 2], 1, 3),
         lambda: D.SubDataset([1, 2], 0, 1, order=[0]),
+        lambda: D.split_dataset([1, 2], 1, order=[0, 2]),
         lambda: D.get_digits(ndim=4),
     ],
 )
 def test_impossible_parts_are_refused(call):
     with pytest.raises(ValueError, match="expected"):
         call()
+
+
+@pytest.mark.parametrize("order", [[True, False], np.array([0.0, 1.5]), "ab", [[0], [1]]])
+def test_an_order_that_is_none_is_refused(order):
+    with pytest.raises(TypeError, match="SubDataset: expected an order of integers, got"):
+        D.split_dataset([1, 2], 1, order)
 
 
 def test_digits_are_those_of_scikit_learn_where_it_is_installed():

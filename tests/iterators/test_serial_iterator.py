@@ -171,6 +171,8 @@ def test_what_is_no_dataset_or_no_size_is_refused(iterator):
     for dataset in (iter([1, 2]), {1, 2}, 5):
         with pytest.raises(TypeError, match=f"{iterator.__name__}: expected a dataset.*a list of"):
             iterator(dataset, 2)
+    with pytest.raises(TypeError, match=r"got a dict of 'x'.*datasets.DictDataset"):
+        iterator({"x": [1, 2], "t": [0, 1]}, 2)
     for size in (2.0, "2", None, True):
         with pytest.raises(TypeError, match="expected batch_size to be a whole number, got"):
             iterator([1, 2], size)
