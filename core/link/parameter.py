@@ -53,6 +53,7 @@ class Parameter(Variable):
         "_dtype_to_be",
         "_frozen",
         "_home",
+        "_resting",
         "_sharers",
         "_zero_grad_later",
         "initializer",
@@ -64,6 +65,7 @@ class Parameter(Variable):
     update_rule: Any
     version: int
     _frozen: bool
+    _resting: Any  # while frozen: its node in graphs, which it has again afterwards
     _home: Device | None
     _dtype_to_be: Any  # the default when it was created, if the initializer has none
     _zero_grad_later: bool
@@ -73,6 +75,7 @@ class Parameter(Variable):
         """One that has nothing yet."""
         made = super().__new__(cls)
         made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
+        made._resting = None
         made.version = 0
         made._frozen = made._zero_grad_later = False
         return made
@@ -114,7 +117,8 @@ class Parameter(Variable):
     def frozen(self) -> bool:
         """Whether backpropagation passes it by for now: no gradient is computed, nothing kept.
 
-        Setting it clears the gradient. A parameter that never needed one stays as it is.
+        Setting it clears the gradient. A parameter that never needed one stays as it is. What was
+        computed from it before it was frozen leads to it again once it no longer is.
         """
         return self._frozen
 
@@ -125,7 +129,11 @@ class Parameter(Variable):
         name = self.name
         self.cleargrad()
         self._constant = None
-        self._source = None if frozen else VariableNode(self)
+        if frozen:
+            self._source, self._resting = None, self._source
+        else:
+            self._source, self._resting = self._resting or VariableNode(self), None
+            self._source.spec, self._source._grad = self._spec, None
         self._frozen = frozen
         if name is not None:
             self.name = name
@@ -161,6 +169,11 @@ class Parameter(Variable):
                     self._sharers = clone._sharers = [self]
                 self._sharers.append(clone)
         return clone
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        state["rest"]["_resting"] = None  # a copy is in no graph
+        return state
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""

@@ -203,6 +203,9 @@ class Live(Places):
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
+        for parameter, source, _, place, _ in held:
+            if parameter._source is not source:
+                raise restoring.otherwise_frozen(place.name)
         self.updated |= {each.place.value for each in held}
         graded = [e.parameter for e in held if e.source and e.source._grad is not None]
         values = [value_of(tape, g) for _, g in gradients if g is not None]

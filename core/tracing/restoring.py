@@ -33,10 +33,18 @@ def of_attributes(own: dict[str, Any], before: dict[str, Any], kept: dict[str, A
     return restore
 
 
+def otherwise_frozen(name: str) -> TraceError:
+    """The error of a parameter that a replay would not find as the step has made it."""
+    return TraceError(
+        f"capture: {name} is frozen, or no longer frozen, at the end of the step or where its "
+        "optimizer updates. Freeze it before the step, or for a part of the step in between."
+    )
+
+
 def of_parameter(name: str, parameter: Any) -> Callable[[], None]:
     """What gives a parameter its array and gradient, its place in graphs, and its rule's count."""
     array, source, frozen = parameter._array, parameter._source, parameter._frozen
-    constant = parameter._constant
+    constant, resting = parameter._constant, parameter._resting
     node = source or constant
     data, grad = (None, None) if node is None else (node.data, node._grad)
     rule = parameter.update_rule
@@ -47,11 +55,12 @@ def of_parameter(name: str, parameter: Any) -> Callable[[], None]:
             rule.enabled = enabled
         moved = parameter._source is not source
         parameter._source, parameter._constant, parameter._frozen = source, constant, frozen
+        parameter._resting = resting
         parameter.array = array
         if node is not None:  # of what is frozen too: `zerograds` gives it zeros
             node._grad, node.data = grad, data
         if moved:
-            raise TraceError(f"capture: {name} is frozen, or no longer frozen, in the step.")
+            raise otherwise_frozen(name)
         if rule is not None and rule.t != t:
             rule.t = t
             raise TraceError(f"capture: {name} is updated by its rule, not by an optimizer.")

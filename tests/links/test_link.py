@@ -364,6 +364,42 @@ def test_frozen_parameters_cost_no_gradient():
     assert duplicate[0].b.frozen and not duplicate[0].b.requires_grad and not duplicate[0].W.frozen
 
 
+def test_what_was_computed_before_parameters_were_frozen_leads_to_them_afterwards():
+    def gradient(freezes):
+        link = L.Linear(2, 2, initialW=0.5)
+        y = F.sum(F.tanh(link(np.ones((3, 2), "f"))))
+        if freezes:
+            link.W.grad = np.ones((2, 2), "f")
+            link.disable_update()
+            link.W.array = link.W.array.astype("d").astype("f")
+            y.backward()  # it is passed by, and gets nothing later on
+            assert link.W.grad is None
+            for made in (
+                copy.copy(link.W),
+                copy.deepcopy(link.W),
+                pickle.loads(pickle.dumps(link.W)),
+            ):
+                made.frozen = False
+                assert made.node is not link.W.node and made.node.get_variable() is made
+            link.enable_update()
+            assert link.W.grad is None and link.W.name == "W" and link.W.requires_grad
+        y.backward()
+        return link.W.grad
+
+    np.testing.assert_array_equal(gradient(True), gradient(False))
+
+
+def test_what_is_computed_while_parameters_are_frozen_never_leads_to_them():
+    link = L.Linear(2, 2)
+    x = core.Variable(np.ones((3, 2), "f"))
+    link.disable_update()
+    y = F.sum(link(x))
+    link.enable_update()
+    y.backward()
+    assert link.W.grad is None and x.grad is not None
+    assert core.grad([F.sum(link(x))], [link.W])[0].shape == (2, 2)
+
+
 def test_what_never_wanted_a_gradient_stays_so():
     link = core.Link()
     with link.init_scope():

@@ -1412,8 +1412,50 @@ def test_parameters_that_are_frozen_in_a_step():
 
         return m, o, step
 
-    with pytest.warns(UserWarning, match="is frozen, or no longer frozen, in the step"):
+    with pytest.warns(
+        UserWarning, match="is frozen, or no longer frozen, at the end of the step or where"
+    ):
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
+
+
+def test_parameters_that_are_frozen_for_a_part_of_a_step():
+    def made():
+        critic = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+        m = core.Chain(critic=critic, actor=L.Linear(6, 6))
+        of_critic, o = optimizers.Adam().setup(critic), optimizers.Adam().setup(m.actor)
+
+        def step(x, t):
+            of_critic.update(lambda: F.softmax_cross_entropy(critic(x), t))
+            critic.disable_update()
+            loss = -F.mean(critic(m.actor(x)))
+            m.actor.cleargrads()
+            loss.backward()
+            o.update()
+            critic.enable_update()
+            return loss
+
+        return m, o, step
+
+    compare(made, 5)
+
+
+def test_steps_that_train_what_is_frozen_outside_of_them_are_left_to_eager():
+    def made():
+        m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+        o = optimizers.MomentumSGD().setup(m)
+        m[0].disable_update()
+
+        def step(x, t):
+            m[0].enable_update()
+            o.update(lambda: F.softmax_cross_entropy(m(x), t))
+            m[0].disable_update()
+
+        return m, o, step
+
+    with pytest.warns(
+        UserWarning, match="no longer frozen, at the end of the step or where its optimizer"
+    ):
+        compare(made, 4, replays=False)
 
 
 @pytest.mark.parametrize("scale", [None, 8.0])
