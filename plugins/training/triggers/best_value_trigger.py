@@ -28,8 +28,8 @@ def mean_of(summary: DictSummary, key: str, where: str, observed: Collection[str
             "none. Check less often, or let what weighs nothing not be reported."
         )
     raise KeyError(
-        f"{where}: expected an observed value {key!r}; there were {', '.join(observed) or 'none'}."
-        + nearest(key, observed)
+        f"{where}: expected an observed value {key!r}; there were {', '.join(observed) or 'none'}. "
+        f"Check no more often than it is observed.{nearest(key, observed)}"
     )
 
 

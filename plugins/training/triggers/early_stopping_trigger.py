@@ -23,6 +23,8 @@ class EarlyStoppingTrigger(ImprovementTrigger):
     'perplexity' in them. With `verbose`, every check without improvement is printed. `patience` is
     another name of `patients`.
 
+    Raises ValueError for a patience below 1, or another mode.
+
     >>> from types import SimpleNamespace
     >>> each = lambda trainer: True
     >>> stop = EarlyStoppingTrigger(each, "loss", patience=2, max_trigger=lambda trainer: False)

@@ -35,6 +35,10 @@ class ImprovementTrigger(NeedsInit):
                 f"{self._name}: expected mode 'auto', 'max' or 'min', got {mode!r}."
                 + nearest(str(mode), _MODES)
             )
+        if patience < 1:
+            raise ValueError(
+                f"{self._name}: expected a patience of 1 check or more, got {patience}."
+            )
         if mode == "auto" and not any(word in monitor for word in ("accuracy", *_LESS_IS_BETTER)):
             warn(
                 f"{self._name}: {monitor!r} does not tell which way is better, and less is taken "

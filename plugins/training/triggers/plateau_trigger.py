@@ -42,10 +42,6 @@ class PlateauTrigger(ImprovementTrigger):
         mode: str = "auto",
         verbose: bool = False,
     ) -> None:
-        if patience < 1:
-            raise ValueError(
-                f"PlateauTrigger: expected a patience of 1 check or more, got {patience}."
-            )
         super().__init__(check_trigger, monitor, patience, mode, verbose)
 
     @once_an_iteration
