@@ -76,7 +76,12 @@ def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
     """`numpy.stack`."""
     if options or type(axis) is not int or not _alike(arrays):
         return np.stack(arrays, axis, **options)
-    return np.concatenate([expand_dims(a, axis) for a in arrays], axis)
+    shape = arrays[0].shape
+    place = axis if axis >= 0 else axis + len(shape) + 1
+    if not 0 <= place <= len(shape):
+        return np.stack(arrays, axis)  # refuses it
+    new = (*shape[:place], 1, *shape[place:])
+    return np.concatenate([a.reshape(new) for a in arrays], place)
 
 
 def astype(x: Any, dtype: Any, /, **options: Any) -> Any:

@@ -173,7 +173,8 @@ def _run_once(
     total = b if cell.keeps_bias else b + c
     z = LinearFunction.call(x, W, total)
     runs = _runs(cell, cuts, z.shape[0])
-    parts = split_axis(z, list(accumulate([n * steps for n, steps in runs]))[:-1], axis=0)
+    ends = list(accumulate([n * steps for n, steps in runs]))[:-1]
+    parts = split_axis(z, ends, axis=0) if ends else (z,)
     rest: tuple[Any, ...] = (None,) * len(states)
     ys = []
     for (n, steps), part in list(zip(runs, parts, strict=True))[:: -1 if reverse else 1]:
@@ -187,7 +188,8 @@ def _run_once(
             y, states = cell.sequence(states, flip(part, 0) if reverse else part, U)
             ys.append(reshape(flip(y, 0) if reverse else y, (steps * n, y.shape[2])))
     last = [_joined(*pair) for pair in zip(states, rest, strict=True)]
-    return Concat.call(*(ys[::-1] if reverse else ys), axis=0), last
+    y = Concat.call(*(ys[::-1] if reverse else ys), axis=0) if len(ys) > 1 else ys[0]
+    return y, last
 
 
 def _runs(cell: Cell, cuts: Any, rows: int) -> list[tuple[int, int]]:

@@ -102,10 +102,7 @@ class NStep(ChainList):
 
     def init_hx(self, xs: Sequence[Any]) -> Variable:
         """Return the initial states of the sequences `xs`: zeros (layers, n, out_size)."""
-        start = zeros(xs[0], self.out_size).array[:1, :]
-        shape = (len(self), len(xs), self.out_size)
-        xp = as_variable(xs[0]).xp
-        return Variable(xp.zeros_like(xp.broadcast_to(start, shape)), requires_grad=False)
+        return zeros(xs[0], self.out_size, len(self), len(xs))
 
     def _run(self, states: Sequence[Any], xs: Any) -> tuple[Any, ...]:
         """The last states and the outputs of the sequences `xs`, in their order."""
@@ -124,9 +121,8 @@ class NStep(ChainList):
             )
         self._size_for(xs[0])
         order = sorted(range(len(xs)), key=lambda i: -lengths[i])
-        given = [
-            self.init_hx(xs) if s is None else _reordered(as_variable(s), order) for s in states
-        ]
+        start = self.init_hx(xs) if any([s is None for s in states]) else None
+        given = [start if s is None else _reordered(as_variable(s), order) for s in states]
         held = [unit() for unit in self]
         weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
         arguments = self.n_layers, self.dropout, given, weights, biases

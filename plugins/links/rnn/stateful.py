@@ -61,9 +61,12 @@ def refuse_other_batch(link: Link, x: Any, *states: Any) -> None:
             )
 
 
-def zeros(x: Any, units: int) -> Variable:
-    """The state (n, units) that sequences start with, where and as the input `x` (n, ...) is."""
+def zeros(x: Any, units: int, *lead: int) -> Variable:
+    """The state (n, units) that sequences start with, where and as the input `x` (n, ...) is.
+
+    Of several layers, for which `x` does not say n, `lead` are the axes before units.
+    """
     array = as_array(x)
     home = backend.of(array)
-    start = home.xp.zeros((array.shape[0], units), dtype=array.dtype)
+    start = home.xp.zeros((*(lead or array.shape[:1]), units), dtype=array.dtype)
     return Variable(home.device_of(array).send(start), requires_grad=False)
