@@ -39,7 +39,13 @@ LOOKS = _set(
 PLAIN = _set("zeros ones empty full arange eye normal uniform bernoulli permutation integers")
 """Functions whose results lie in order without gaps."""
 
-VIEWS = _set("permute_dims transpose matrix_transpose swapaxes moveaxis T mT flip")
+FLIPS = _set("flip fliplr flipud")
+"""Functions that are undone by doing them again."""
+
+VIEWS = FLIPS | _set(
+    "permute_dims transpose matrix_transpose linalg.matrix_transpose swapaxes moveaxis rollaxis T "
+    "mT"
+)
 """Functions whose result shows the memory of the first argument, all of it in another order."""
 
 RESHAPED = _set("reshape ravel expand_dims squeeze")
@@ -49,8 +55,9 @@ ALWAYS = _set("expand_dims squeeze")
 """Those of RESHAPED that are views however the elements lie."""
 
 UNSURE = RESHAPED | _set(
-    "split array_split unstack real imag diagonal linalg.diagonal broadcast_to broadcast_arrays "
-    "windows asarray ascontiguousarray atleast_1d atleast_2d astype conj"
+    "split array_split vsplit hsplit dsplit unstack real imag real_if_close diagonal diag "
+    "linalg.diagonal broadcast_to broadcast_arrays windows lib.stride_tricks.sliding_window_view "
+    "asarray ascontiguousarray atleast_1d atleast_2d atleast_3d rot90 astype conj"
 )
 """Functions whose results may share the memory of the first argument, in a way not followed."""
 

@@ -102,6 +102,15 @@ def _astype(call: Call, x: Any, dtype: Any, /, *, copy: bool = True, **_: Any) -
     return apply(call, (x, dtype), {} if copy else {"copy": copy})
 
 
+def _nan_to_num(call: Call, x: Any, copy: bool = True, **how: Any) -> Any:
+    """Without a copy, it changes the array."""
+    found = apply(call, (x,), how)
+    if copy or not isinstance(x, TracedArray):
+        return found
+    x[...] = found
+    return x
+
+
 def _made(call: Call, shape: Any, *args: Any, **kwargs: Any) -> Any:
     """An array of one number, whose shape is known."""
     kwargs.pop("device", None)
@@ -125,6 +134,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "asarray": _asarray,
     "array": partial(_asarray, copy=True),
     "astype": _astype,
+    "nan_to_num": _nan_to_num,
     "zeros": _made,
     "ones": _made,
     "empty": _made,

@@ -87,7 +87,7 @@ def put_back(
         made = Value(around.shape, around.dtype)
         tape.record(Call("change", "set_item"), (around, args[0], part), {}, (made,))
         return made
-    if name == "flip":
+    if name in names.FLIPS:
         return emit(tape, call, (part, *args), kwargs)  # type: ignore[no-any-return]
     xp = Call("xp", "reshape"), Call("xp", "permute_dims")
     if name in names.RESHAPED:

@@ -80,8 +80,12 @@ def test_what_numpy_does_not_assign_is_refused_in_the_trace(shape, other, index)
 
 INDEXES = [0, -1, slice(1, None), slice(None, None, 2), (..., 0), (slice(0, 1), None), None]
 PLACES = st.builds(lambda i: ("getitem", i), st.sampled_from(INDEXES)) | st.sampled_from(
-    [("T",), ("mT",), ("flip",), ("expand_dims",), ("reshape",), ("copy",)]
+    [
+        *[("T",), ("mT",), ("flip",), ("expand_dims",), ("reshape",), ("copy",)],
+        *[("fliplr",), ("flipud",), ("rollaxis",), ("linalg.matrix_transpose",)],
+    ]
 )
+OF_MATRICES = [("mT",), ("fliplr",), ("linalg.matrix_transpose",)]
 WRITES = st.sampled_from(["+=", "*=", "[...]", "[0]", "fill"])
 
 
@@ -97,6 +101,14 @@ def seen(x, step):
             return np.flip(x, axis=0)
         case ("expand_dims",):
             return np.expand_dims(x, axis=1)
+        case ("fliplr",):
+            return np.fliplr(x)
+        case ("flipud",):
+            return np.flipud(x)
+        case ("rollaxis",):
+            return np.rollaxis(x, -1)
+        case ("linalg.matrix_transpose",):
+            return np.linalg.matrix_transpose(x)
         case ("reshape",):
             return np.reshape(x, (-1, 1))
         case _:
@@ -125,7 +137,7 @@ def test_what_is_written_through_a_view_is_seen_in_all_that_share_its_memory(ste
         for which, step in steps:
             array = arrays[which % len(arrays)]
             if isinstance(step, tuple):
-                if array.ndim and array.ndim < 5 and (step != ("mT",) or array.ndim > 1):
+                if array.ndim and array.ndim < 5 and (step not in OF_MATRICES or array.ndim > 1):
                     arrays.append(seen(array, step))
             elif array.ndim:
                 written(array, step, by)
@@ -144,14 +156,36 @@ def test_what_is_written_through_a_view_is_seen_in_all_that_share_its_memory(ste
     assert x.tobytes() == np.arange(9.0).tobytes()
 
 
-def test_a_write_to_what_may_be_a_copy_spoils_the_other():
+MAY_BE_COPIES = {
+    "reshape": lambda x: np.reshape(x, (-1,)),
+    "rot90": np.rot90,
+    "vsplit": lambda x: np.vsplit(x, 3)[0],
+    "hsplit": lambda x: np.hsplit(x, 2)[0],
+    "atleast_3d": np.atleast_3d,
+    "real_if_close": np.real_if_close,
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", MAY_BE_COPIES)
+def test_a_write_to_what_may_be_a_copy_spoils_the_other(name):
     def function(x):
-        flat = np.reshape(x, (-1,))
+        flat = MAY_BE_COPIES[name](x)
         flat += 1
         return x
 
     with pytest.raises(TraceError, match=r"share the memory .* at .*: flat \+= 1"):
         core.trace(function, np.ones((2, 3)).T)
+
+
+def test_numbers_that_are_put_in_the_place_of_nan():
+    def function(x):
+        y, z = x * 1, x * 1
+        return np.nan_to_num(y, copy=False, nan=3), y, np.nan_to_num(z, nan=4), z
+
+    x = np.array([1, np.nan, np.inf])
+    for one, other in zip(core.trace(function, x)(x), function(x), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_an_argument_that_is_changed_is_changed_by_the_program():
