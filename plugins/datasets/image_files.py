@@ -55,7 +55,13 @@ def listed(paths: Any, who: str) -> list[Any]:
 
 def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
     """The pairs (path, label) in a list, or in a text file of a path and a label a line."""
-    return [(a, b) for a, b in pairs] if not _is_path(pairs) else list(_read_pairs(pairs, who))
+    if _is_path(pairs):
+        return list(_read_pairs(pairs, who))
+    try:
+        return [(path, label) for path, label in pairs]
+    except (TypeError, ValueError) as error:
+        error.add_note(f"{who}: expected pairs (path, label), or the name of a file of them.")
+        raise
 
 
 def label_array(label: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
@@ -65,10 +71,15 @@ def label_array(label: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
 
 
 def _same(given: Any, dtype: Any, expected: str, got: str, cure: str) -> np.ndarray[Any, Any]:
-    """The numbers in a dtype; raises ValueError where it has not these integers."""
-    with np.errstate(invalid="ignore"):  # of NaN, which is refused
+    """The numbers in a dtype; raises ValueError where it has not these integers, or ends before."""
+    with np.errstate(invalid="ignore", over="ignore"):  # of what is refused
         array: np.ndarray[Any, Any] = given.astype(dtype)
-    if given.dtype.kind in "iuf" and dtype.kind in "iu" and bool((array != given).any()):
+    lost: Any = False
+    if given.dtype.kind in "iuf" and dtype.kind in "iu":
+        lost = array != given
+    elif given.dtype.kind in "iuf" and dtype.kind == "f" and given.itemsize >= dtype.itemsize:
+        lost = np.isinf(array) & np.isfinite(given)
+    if np.any(lost):
         raise ValueError(f"{expected} that {dtype} can hold, got {got}. {cure}.")
     return array
 
@@ -78,6 +89,11 @@ def _is_path(value: Any) -> bool:
 
 
 def _lines(path: Any, who: str) -> list[tuple[int, str]]:
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"{who}: expected a list of paths, or the name of a text file of them, got the folder "
+            f"{os.fspath(path)!r}. sorted(pathlib.Path(folder).glob('*.png')) are the images in it."
+        )
     with decoding(who, path, also=_LIST):
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # editors mark it so
     return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]

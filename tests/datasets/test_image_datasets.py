@@ -156,13 +156,28 @@ def test_labels_that_a_dtype_cannot_hold_are_refused(folder, kind, label, dtype)
         D.LabeledImageDataset([("grey.png", kind(label))], folder, **settings)[0]
 
 
-@pytest.mark.parametrize(("value", "dtype"), [(40000, "u2"), (0.5, "f4")])
-def test_values_that_a_dtype_cannot_hold_are_refused(folder, value, dtype):
-    """Of 16 bits the lower eight were left, of fractions nothing."""
+@pytest.mark.parametrize(
+    ("value", "dtype", "into"),
+    [(40000, "u2", "uint8"), (0.5, "f4", "uint8"), (65535, "u2", "float16"), (1e6, "f4", "float16")],
+)
+def test_values_that_a_dtype_cannot_hold_are_refused(folder, value, dtype, into):
+    """Of 16 bits the lower eight were left, of fractions nothing, infinity in float16."""
     Image.fromarray(np.full((3, 4), value, dtype)).save(folder / "deep.tiff")
     assert D.ImageDataset(["deep.tiff"], folder)[0].max() == value
-    with pytest.raises(ValueError, match=r"expected images that uint8 can hold, got .* in .*deep"):
-        D.ImageDataset(["deep.tiff"], folder, dtype="uint8")[0]
+    with pytest.raises(ValueError, match=rf"expected images that {into} can hold, got .* in .*deep"):
+        D.ImageDataset(["deep.tiff"], folder, dtype=into)[0]
+
+
+@pytest.mark.parametrize("dataset", [D.ImageDataset, D.LabeledImageDataset])
+def test_a_folder_is_no_list_of_images(folder, dataset):
+    with pytest.raises(IsADirectoryError, match=f"{dataset.__name__}: .* got the folder .*glob"):
+        dataset(folder)
+
+
+def test_what_is_no_pair_of_image_and_label_is_told(folder):
+    with pytest.raises(ValueError, match="too many") as caught:
+        D.LabeledImageDataset([("grey.png", 1, 2)], folder)
+    assert "LabeledImageDataset: expected pairs" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("line", ["grey.png", "grey.png x", "grey.png 1.5"])
