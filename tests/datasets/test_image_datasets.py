@@ -158,13 +158,20 @@ def test_labels_that_a_dtype_cannot_hold_are_refused(folder, kind, label, dtype)
 
 @pytest.mark.parametrize(
     ("value", "dtype", "into"),
-    [(40000, "u2", "uint8"), (0.5, "f4", "uint8"), (65535, "u2", "float16"), (1e6, "f4", "float16")],
+    [
+        (40000, "u2", "uint8"),
+        (0.5, "f4", "uint8"),
+        (65535, "u2", "float16"),
+        (1e6, "f4", "float16"),
+    ],
 )
 def test_values_that_a_dtype_cannot_hold_are_refused(folder, value, dtype, into):
     """Of 16 bits the lower eight were left, of fractions nothing, infinity in float16."""
     Image.fromarray(np.full((3, 4), value, dtype)).save(folder / "deep.tiff")
     assert D.ImageDataset(["deep.tiff"], folder)[0].max() == value
-    with pytest.raises(ValueError, match=rf"expected images that {into} can hold, got .* in .*deep"):
+    with pytest.raises(
+        ValueError, match=rf"expected images that {into} can hold, got .* in .*deep"
+    ):
         D.ImageDataset(["deep.tiff"], folder, dtype=into)[0]
 
 
