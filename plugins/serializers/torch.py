@@ -36,8 +36,8 @@ def load_torch(
     their definition, where all shapes fit (in a safetensors file, which has none, in that of their
     names and numbers, where these and the shapes tell modules apart). `weight` and `bias` are W and
     b, or gamma and beta; gates of recurrent layers are put in order, what PyTorch keeps in one
-    tensor is taken apart, and weight and spectral normalization are applied. Biases of links that
-    always have some, as recurrent layers, are 0 where the module had none.
+    tensor is taken apart, and weight and spectral normalization are applied. Biases are 0 where the
+    module had none (`bias=False`).
 
     Args:
         file: A path, or a file open for reading bytes.

@@ -105,7 +105,8 @@ def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -
         if own in apart:
             yield _normalized(own, apart[own], entries[prefix + apart[own]].shape)
         else:
-            yield _same(own, NAMES.get(own, own))
+            shift = len(owned) > 1 and own in ("b", "beta")  # of a module made with bias=False
+            yield _same(own, NAMES.get(own, own))._replace(optional=shift)
 
 
 def _normalized(own: str, length: str, shape: tuple[int, ...]) -> Part:
@@ -268,7 +269,7 @@ def _depthwise(link: Any) -> Iterator[Part]:
 
     yield Part(("W",), (("weight",),), convert, back, "by channel")
     if link.b is not None:
-        yield _same("b", "bias")
+        yield _same("b", "bias")._replace(optional=True)
 
 
 RULES: dict[str, Callable[[Any], Iterator[Part]]] = {

@@ -176,3 +176,18 @@ def test_a_batch_of_no_examples_leaves_the_averages_as_they_are(name, shape):
     F.sum(y).backward()
     np.testing.assert_array_equal([layer.avg_mean, layer.avg_var], before)
     np.testing.assert_array_equal([layer.gamma.grad, layer.beta.grad], np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("size", [4, None, (3, 4)])
+@pytest.mark.parametrize("gamma", [True, False])
+@pytest.mark.parametrize("beta", [True, False])
+def test_layer_normalization_without_scale_or_shift(size, gamma, beta):
+    link = L.LayerNormalization(size, 1e-5, use_gamma=gamma, use_beta=beta)
+    x = np.random.default_rng(0).normal(size=(5, 3, 4)).astype("f")
+    axes = (1, 2) if size == (3, 4) else 2
+    mean, var = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    np.testing.assert_allclose(link(x).array, (x - mean) / np.sqrt(var + 1e-5), atol=1e-5)
+    names = [n for n, used in (("/beta", beta), ("/gamma", gamma)) if used]
+    assert sorted(n for n, _ in link.namedparams()) == names
+    assert ("use_beta=False" in repr(link)) is not beta
+    assert ("use_gamma=False" in repr(link)) is not gamma

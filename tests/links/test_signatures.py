@@ -24,6 +24,7 @@ OPTIONAL = {
 # Keywords that plugrad adds.
 MORE = {
     "BatchRenormalization": {"freeze_running_statistics"},
+    "LayerNormalization": {"use_gamma", "use_beta"},
     "StatefulZoneoutLSTM": {"lateral_init", "upward_init", "bias_init", "forget_bias_init"},
 }
 

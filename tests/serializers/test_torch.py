@@ -602,11 +602,33 @@ def test_what_is_left_out_stays_0_in_the_table():
 
 def test_a_layer_of_which_a_tensor_is_missing_is_told():
     for model, file in [
-        (core.Sequential(L.Linear(2, 3)), {"0__weight": np.ones((3, 2))}),
-        (L.Linear(2, 3), {"weight": np.ones((3, 2))}),
+        (core.Sequential(L.Linear(2, 3)), {"0__bias": np.ones(3)}),
+        (L.Linear(2, 3), {"bias": np.ones(3)}),
     ]:
-        with pytest.raises(CheckpointError, match=r"b: there is no (0\.)?bias"):
+        with pytest.raises(CheckpointError, match=r"W: there is no (0\.)?weight"):
             load_torch(weights(**file), model)
+
+
+@pytest.mark.parametrize(
+    ("link", "shape"),
+    [
+        (lambda: L.Linear(3, 4), (4, 3)),
+        (lambda: L.Convolution2D(3, 4, 2), (4, 3, 2, 2)),
+        (lambda: L.DepthwiseConvolution2D(3, 2, 2), (6, 1, 2, 2)),
+        (lambda: L.LayerNormalization(4), (4,)),
+        (lambda: L.LayerNormalization(4, use_beta=False), (4,)),
+    ],
+)
+def test_a_module_without_bias_has_biases_of_0(link, shape):
+    weight = np.random.default_rng(0).normal(size=shape).astype("f")
+    model = core.Chain(first=link(), second=L.Linear(2, 2))
+    biases = [p for n, p in model.first.namedparams() if n in ("/b", "/beta")]
+    for bias in biases:
+        bias.array[...] = 1
+    file = {"second__weight": np.ones((2, 2), "f"), "second__bias": np.ones(2, "f")}
+    table = load_torch(weights(first__weight=weight, **file), model)
+    assert all([not bias.array.any() for bias in biases]) and (model.second.b.array == 1).all()
+    assert sum([match.how == "0" for match in table]) == len(biases)
 
 
 def test_tensors_that_are_seen_conjugate_or_negative():
