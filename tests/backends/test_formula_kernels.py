@@ -13,7 +13,7 @@ from backends.numpy_backend.kernels import compiled, compiler, formulas, plain
 from core.errors import GraphError, OutOfRange
 from core.registry.configuration import using_config
 from core.registry.threads import using_threads
-from core.tracing.formulas import ANY_SHAPE
+from core.tracing.formulas import ANY_SHAPE, Formulas
 from plugins.functions.loss.huber_loss import HuberLoss
 from plugins.functions.math.erf import Erf
 
@@ -121,3 +121,20 @@ def test_labels_outside_are_refused_by_the_formula() -> None:
     t[500] = 256
     with pytest.raises(OutOfRange, match=r"Hinge: expected t in \[0, 256\), got 256 at \(500,\)"):
         F.hinge(drawn(LARGE // 128, 256), t)
+
+
+@pytest.mark.parametrize("name", ["erf", "ndtr", "log_ndtr", "lgamma"])
+def test_loops_of_few_elements_are_looked_for_once(name: str, monkeypatch) -> None:
+    function, x = getattr(F, name), np.abs(drawn(7, 5)) + 1
+    expected = function(x).array
+    precise = function(x.astype("d")).array
+
+    def looked(*_: object) -> None:
+        raise AssertionError("looked for again")
+
+    monkeypatch.setattr(Formulas, "_found", looked)
+    for same in (x, np.asfortranarray(x), x.view(np.memmap), x[::-1]):
+        found = function(same).array
+        np.testing.assert_array_equal(found, expected[:: -1 if same.strides[0] < 0 else 1])
+        assert found.dtype == "f" and not np.shares_memory(found, expected)
+    np.testing.assert_allclose(expected, precise, rtol=1e-4, atol=1e-5)

@@ -8,10 +8,12 @@ spends on the function itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
+from core import is_debug
 from core.arrays.backend import BACKENDS
 
 LEAST = 65536
@@ -124,6 +126,22 @@ def compute_long(f: Any, xp: Any, *arrays: Any) -> Any:
     return compute(f, xp, *arrays)
 
 
+def _ready(spec: Any) -> Callable[..., Any]:
+    """The same for inputs of one shape and dtype: the loop is looked for once."""
+    found: Any = None
+
+    def ready(f: Any, xp: Any, *arrays: Any) -> Any:
+        nonlocal found
+        if found:
+            return found(*arrays)
+        y = compute(f, xp, *arrays)
+        if found is None and y is not NotImplemented and not is_debug():
+            found = _formulas(BACKENDS[type(arrays[0])]).found(f, *arrays) or False
+        return y
+
+    return ready
+
+
 def gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """The kernel of its gradients, from its rules."""
     return _formulas(f._sources[0].spec.backend).gradient(f, g, needs_grad)
@@ -141,6 +159,7 @@ def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
 
 
 _kernel: Any
+compute_long.ready = _ready  # type: ignore[attr-defined]
 for _kernel in (compute, gradient):
     _kernel.least = LEAST
 for _kernel in (compute_long, gradient_long):
