@@ -22,7 +22,7 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     biases_of,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.panels import fill, turn_back
+from backends.numpy_backend.kernels.compiled.panels import add_multiples, fill, turn_back
 from backends.numpy_backend.kernels.compiler import (
     Indices,
     Read1,
@@ -141,11 +141,7 @@ def _products(
         with e.loop(below, 1, above) as d, e.loop(last, 1, first) as k:
             [tap], [place] = (e.numbers(e.at(of, k), 1) for of in (taps, places))
             source, along = e.at(x, d * plane + place + lane), d * column + tap
-            factors = [e.load(e.at(source, j * e.lanes)) for j in range(vectors)]
-            for line, totals in zip(lines, sums, strict=True):
-                factor = e.broadcast(e.read(e.at(line, along)))
-                for total, other in zip(totals, factors, strict=True):
-                    total.set(e.fused(factor, other, total.get()))
+            add_multiples(e, sums, source, (e.at(line, along) for line in lines))
         for along, totals in zip(held, sums, strict=True):
             for place, total in zip(along, totals, strict=True):
                 e.store(total.get(), place)
@@ -196,11 +192,8 @@ def _sums(
             with e.loop(last, 1, first) as k:
                 [our], [their] = (e.numbers(e.at(of, k), 1) for of in (ours, theirs))
                 here, there = e.at(y, our + r), e.at(source, their)
-                factors = [e.load(e.at(there, j * e.lanes)) for j in range(vectors)]
-                for i, totals in enumerate(sums):  # beyond the last filter they are not kept
-                    factor = e.broadcast(e.read(e.at(here, i)))
-                    for total, other in zip(totals, factors, strict=True):
-                        total.set(e.fused(factor, other, total.get()))
+                # Beyond the last filter sums are not kept.
+                add_multiples(e, sums, there, (e.at(here, i) for i in range(height)))
             for i, totals in enumerate(sums):
                 for j, total in enumerate(totals):
                     e.store(total.get(), e.at(panel, (taps * i + tap) * width + j * e.lanes))

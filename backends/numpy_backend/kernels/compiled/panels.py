@@ -6,7 +6,7 @@ places of the maps. Sums are held in registers, a tile of them at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
@@ -226,6 +226,38 @@ def scatter(
             e.store(e.builder.fadd(e.load(place, width), value), place)
 
 
+def in_tiles(
+    e: Emitter,
+    tile: Callable[[int, int, Number, Number], None],
+    rows: Any,
+    height: int,
+    lanes: Any,
+    vectors: int,
+) -> None:
+    """`tile(height, vectors, row, lane)` for tiles that cover `rows` and `lanes`.
+
+    Where no more is left, a tile is half as high, or a single vector wide.
+    """
+    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
+        for case, across in zip(cases, (1, vectors), strict=True):
+            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
+                for half, down in zip(halves, (height // 2, height), strict=True):
+                    with half:
+                        tile(down, across, r, lane)
+
+
+def add_multiples(e: Emitter, sums: list[list[Any]], line: Any, factors: Iterable[Any]) -> None:
+    """Add to each row of `sums` the vectors from `line` on, times the number at the row's factor.
+
+    The places of factors may be computed as they are asked for, each before its row.
+    """
+    others = [e.load(e.at(line, j * e.lanes)) for j in range(len(sums[0]))]
+    for place, totals in zip(factors, sums, strict=True):
+        factor = e.broadcast(e.read(place))
+        for total, other in zip(totals, others, strict=True):
+            total.set(e.fused(factor, other, total.get()))
+
+
 @emitted
 def product(
     e: Emitter,
@@ -255,21 +287,12 @@ def product(
         sums = [[e.variable(first) for _ in range(vectors)] for first in firsts]
         with e.loop(depth) as d:
             along, line_of_b = d * column, e.at(b, d * pitch + lane)
-            factors = [e.load(e.at(line_of_b, j * e.lanes)) for j in range(vectors)]
-            for line, totals in zip(lines, sums, strict=True):
-                factor = e.broadcast(e.read(e.at(line, along)))
-                for total, other in zip(totals, factors, strict=True):
-                    total.set(e.fused(factor, other, total.get()))
+            add_multiples(e, sums, line_of_b, (e.at(line, along) for line in lines))
         for i, totals in enumerate(sums):
             for j, total in enumerate(totals):
                 e.store(total.get(), e.at(to, (r + i) * pitch + lane + j * e.lanes))
 
-    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
-        for case, across in zip(cases, (1, vectors), strict=True):
-            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
-                for half, down in zip(halves, (height // 2, height), strict=True):
-                    with half:
-                        tile(down, across, r, lane)
+    in_tiles(e, tile, rows, height, lanes, vectors)
 
 
 @emitted
@@ -302,21 +325,12 @@ def add_product(
         sums = [[e.variable(e.load(place)) for place in along] for along in places]
         with e.loop(depth) as d:
             line_of_b = e.at(b, d * b_pitch + lane)
-            factors = [e.load(e.at(line_of_b, j * e.lanes)) for j in range(vectors)]
-            for line, totals in zip(lines, sums, strict=True):
-                factor = e.broadcast(e.read(e.at(line, d * column)))
-                for total, other in zip(totals, factors, strict=True):
-                    total.set(e.fused(factor, other, total.get()))
+            add_multiples(e, sums, line_of_b, (e.at(line, d * column) for line in lines))
         for along, totals in zip(places, sums, strict=True):
             for place, total in zip(along, totals, strict=True):
                 e.store(total.get(), place)
 
-    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
-        for case, across in zip(cases, (1, vectors), strict=True):
-            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
-                for half, down in zip(halves, (height // 2, height), strict=True):
-                    with half:
-                        tile(down, across, r, lane)
+    in_tiles(e, tile, rows, height, lanes, vectors)
 
 
 @emitted
@@ -346,21 +360,12 @@ def add_outer(
         sums = [[e.variable(e.load(place)) for place in along] for along in places]
         with e.loop(depth) as d:
             above, beside = e.at(a, d * a_pitch + r), e.at(b, d * b_pitch + lane)
-            factors = [e.load(e.at(beside, j * e.lanes)) for j in range(vectors)]
-            for i, totals in enumerate(sums):
-                factor = e.broadcast(e.read(e.at(above, i)))
-                for total, other in zip(totals, factors, strict=True):
-                    total.set(e.fused(factor, other, total.get()))
+            add_multiples(e, sums, beside, (e.at(above, i) for i in range(height)))
         for along, totals in zip(places, sums, strict=True):
             for place, total in zip(along, totals, strict=True):
                 e.store(total.get(), place)
 
-    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
-        for case, across in zip(cases, (1, vectors), strict=True):
-            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
-                for half, down in zip(halves, (height // 2, height), strict=True):
-                    with half:
-                        tile(down, across, r, lane)
+    in_tiles(e, tile, rows, height, lanes, vectors)
 
 
 @emitted

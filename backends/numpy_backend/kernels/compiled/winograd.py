@@ -21,7 +21,14 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     parts_at_most,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.panels import at_least, fill, turn, turn_back
+from backends.numpy_backend.kernels.compiled.panels import (
+    add_multiples,
+    at_least,
+    fill,
+    in_tiles,
+    turn,
+    turn_back,
+)
 from backends.numpy_backend.kernels.compiled.tiles import (
     APART,
     CHANNELS,
@@ -132,21 +139,12 @@ def _product(
             matrix = e.at(U, c * FILTERS + lane)
             with e.loop((channels - c).least(CHANNELS)) as d:
                 line, own = e.at(matrix, d * FILTERS), e.at(panel, d)
-                factors = [e.load(e.at(line, j * e.lanes)) for j in range(vectors)]
-                for i, totals in enumerate(sums):
-                    factor = e.broadcast(e.read(e.at(own, i * CHANNELS)))
-                    for total, other in zip(totals, factors, strict=True):
-                        total.set(e.fused(factor, other, total.get()))
+                add_multiples(e, sums, line, (e.at(own, i * CHANNELS) for i in range(height)))
         for i, totals in enumerate(sums):
             for j, total in enumerate(totals):
                 e.store(total.get(), e.at(to, (t + i) * FILTERS + lane + j * e.lanes))
 
-    with e.loop(filters, vectors * e.lanes) as lane, e.whether(filters - lane <= e.lanes) as cases:
-        for case, across in zip(cases, (1, vectors), strict=True):
-            with case, e.loop(tiles, height) as t, e.whether(tiles - t <= height // 2) as halves:
-                for part, down in zip(halves, (height // 2, height), strict=True):
-                    with part:
-                        block(down, across, t, lane)
+    in_tiles(e, block, tiles, height, filters, vectors)
 
 
 @emitted
