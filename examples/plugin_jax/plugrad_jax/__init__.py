@@ -14,4 +14,10 @@ def register_backends():
 def register_kernels(backend):
     if backend != "jax":
         return {}
-    return {"compute": {"plugins.functions.array.get_item:GetItem": "plugrad_jax.arrays:get_item"}}
+    return {
+        "compute": {
+            "plugins.functions.array.get_item:GetItem": "plugrad_jax.arrays:get_item",
+            "plugins.functions.array.take:Take": "plugrad_jax.arrays:take",
+            "plugins.functions.namespace.selection:TakeAlongAxis": "plugrad_jax.arrays:take",
+        }
+    }

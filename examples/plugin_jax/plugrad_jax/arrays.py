@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from operator import is_
 from typing import Any
 
 import jax
@@ -119,15 +118,15 @@ class Arrays(JaxBackend):
 
     def put(self, a: Any, index: Any, value: Any) -> Any:
         """`a` with `value` where an index says."""
-        return a.at[_wide(index)].set(value)
+        return a.at[_known(a, index)].set(value)
 
     def put_sum(self, a: Any, index: Any, value: Any) -> Any:
         """`a` with `value` added where an index says."""
-        return a.at[_wide(index)].add(value)
+        return a.at[_known(a, index)].add(value)
 
     def scatter_add(self, a: Any, index: Any, values: Any) -> Any:
         """`a` with values added as often as the index names a place."""
-        return a.at[_wide(index)].add(values)
+        return a.at[_known(a, index)].add(values)
 
     def memory(self, array: Any) -> int:
         """Arrays that never change share nothing that could be told."""
@@ -135,17 +134,58 @@ class Arrays(JaxBackend):
 
 
 def get_item(f: Any, xp: Any, x: Any) -> Any:
-    """The kernel of x[slices], where numbers in them are of too few bits for JAX."""
-    index = _wide(f.slices)
+    """The kernel of x[slices], where JAX would take numbers in them for others."""
+    index = _known(x, f.slices)
     return NotImplemented if index is f.slices else x[index]
 
 
-def _wide(index: Any) -> Any:
-    """An index with int8 in 64 bits: JAX adds the size of an axis to its numbers."""
-    if isinstance(index, tuple):
-        parts = tuple(map(_wide, index))
-        return index if all(map(is_, parts, index)) else parts
-    return index.astype("int64") if getattr(index, "dtype", None) == "int8" else index
+def take(f: Any, xp: Any, x: Any, indices: Any) -> Any:
+    """The kernel of what takes elements along an axis: the formula, of numbers within it."""
+    _refuse_outside(indices, f.axis % x.ndim, x.shape)
+    return NotImplemented
+
+
+def _known(a: Any, index: Any) -> Any:
+    """An index of `a` whose numbers are within its axes, those of int8 in 64 bits.
+
+    JAX adds the size of an axis to its numbers, takes those beyond for the last one, and writes to
+    none of them.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    parts = [np.asarray(part) if isinstance(part, list) else part for part in given]
+    axis, left = 0, a.ndim - sum([_axes(part) for part in parts if part is not ...])
+    for part in parts:
+        if part is ...:
+            axis += left
+            continue
+        if getattr(part, "ndim", 0):
+            _refuse_outside(part, axis, a.shape)
+        axis += _axes(part)
+    if not any(map(_is_small, given)):
+        return index
+    wide = [part.astype("int64") if _is_small(part) else part for part in given]
+    return tuple(wide) if isinstance(index, tuple) else wide[0]
+
+
+def _refuse_outside(numbers: Any, axis: int, shape: Any) -> None:
+    """Raise IndexError for whole numbers beyond an axis; what is traced is not looked at."""
+    if isinstance(numbers, jax.core.Tracer) or not axis < len(shape):
+        return
+    found, size = np.asarray(numbers), shape[axis]
+    if found.size and found.dtype.kind in "iu":
+        least, greatest = int(found.min()), int(found.max())
+        if not -size <= least <= greatest < size:
+            wrong = least if least < -size else greatest
+            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
+
+
+def _axes(part: Any) -> int:
+    """How many axes a part of an index is for: a mask has as many as it has itself."""
+    return part.ndim if getattr(part, "dtype", None) == "bool" else int(part is not None)
+
+
+def _is_small(part: Any) -> bool:
+    return bool(getattr(part, "dtype", None) == "int8")
 
 
 def _kinds() -> list[str]:

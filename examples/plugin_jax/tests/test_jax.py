@@ -108,6 +108,31 @@ def test_places_that_are_not_there_are_refused(index):
     assert x[3, -3].array == x[-4, 2].array == 0
 
 
+@pytest.mark.parametrize("number", [4, -5])
+@pytest.mark.parametrize(
+    "places",
+    [lambda at: at, lambda at: (..., at, None, 0), lambda at: (None, [*at.tolist()], slice(1))],
+)
+def test_arrays_of_places_that_are_not_there_are_refused(number, places):
+    """JAX itself takes the last place, writes to none and gives NaN."""
+    at = np.array([0, number])
+    x = core.Variable(jax.numpy.zeros((4, 3)))
+    index, there = places(at), core.Variable(x.array, requires_grad=False)
+    wrong = pytest.raises(IndexError, match=f"index {number} is out of bounds for axis 0 with")
+    for look in (lambda: x[index], lambda: F.scatter_add(x, index, jax.numpy.ones(()))):
+        with wrong:
+            look()
+    with wrong:
+        there[index] = 1.0
+    assert not there.array.any()
+    namespace = x.__array_namespace__()
+    with wrong:
+        namespace.take(x, jax.numpy.asarray(at), axis=0)
+    with wrong:
+        namespace.take_along_axis(x, jax.numpy.asarray(at)[:, None], axis=0)
+    assert x[places(np.array([0, -4]))].array.sum() == 0
+
+
 def test_numbers_of_8_bits_name_places_of_long_axes():
     """JAX itself adds the size of the axis to them, which int8 does not hold."""
     at = np.array([2, 120, 2], "int8")
