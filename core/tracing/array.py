@@ -18,7 +18,7 @@ from core.tracing import names
 from core.tracing import tape as tapes
 from core.tracing.emission import emit, shaped
 from core.tracing.equation import Call, Value, mapped
-from core.tracing.inference import Shaped
+from core.tracing.inference import Shaped, is_ufunc, place_of_out
 from core.tracing.operators import Operators
 from core.tracing.views import Memory, is_basic, plain_index, put_back
 
@@ -156,7 +156,9 @@ class TracedArray(Operators):
         self._change("set_item", index, value)
 
     def _apply(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return apply(call, args, kwargs)
+        return (
+            apply_into(call, args, kwargs) if call.kind == "method" else apply(call, args, kwargs)
+        )
 
     def _is_view(self, whole: TracedArray, index: Any) -> bool:
         """Whether it is `whole[index]`, as it stands."""
@@ -345,6 +347,31 @@ def apply(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if call.name in names.PLAIN:
         made[0]._memory.plain = True
     return tuple(made) if several else made[0]
+
+
+def apply_into(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call; the array that it is to write to, by the name of `out` or in its place."""
+    out = kwargs.pop("out", None)
+    place = place_of_out(call.name) if out is None and len(args) > 1 else None
+    if place is not None and len(args) > place:
+        out, args = args[place], (*args[:place], None, *args[place + 1 :])
+        args = args if any([x is not None for x in args[place:]]) else args[:place]
+    if out is None:
+        return apply(call, args, kwargs)
+    tape = tapes.current()
+    target, *others = out if isinstance(out, tuple) else (out,)
+    if others:
+        raise tape.refusal(f"{call.name}: it would change several arrays. Assign to each of them")
+    if not isinstance(target, TracedArray):
+        raise tape.refusal(
+            f"{call.name}: it would change an array from outside the trace. Give the array as an "
+            "argument"
+        )
+    where = kwargs.pop("where", True) if is_ufunc(call.found(host())) else True
+    result = apply(call, args, kwargs)
+    # Elements that are not chosen stay as they are; a result without `out` has anything there.
+    target[...] = result if where is True else tape.xp.where(where, result, target)
+    return target
 
 
 def traced(tape: tapes.Tape, value: Value) -> TracedArray:

@@ -11,6 +11,8 @@ and dtype is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from inspect import signature
 from typing import Any, NamedTuple
 
 from core.arrays.backend import host
@@ -92,14 +94,33 @@ def is_ufunc(function: Any) -> bool:
     return isinstance(function, host().xp.ufunc) and function.signature is None
 
 
+@cache
+def place_of_out(name: str) -> int | None:
+    """Where among its arguments a function of the host's, or a method, has what it writes to."""
+    where: Any = host().xp
+    for part in name.split("."):
+        where = getattr(where, part, None)
+    if hasattr(where, "nin"):
+        return int(where.nin)
+    try:
+        found = list(signature(where).parameters.values())
+    except (TypeError, ValueError):  # of a method alone, or written in C
+        return None
+    places = [i for i, x in enumerate(found) if x.name == "out" and x.kind < x.VAR_POSITIONAL]
+    return places[0] if places else None
+
+
 def _known_or(constants: Any, make: Callable[[Value], Any]) -> Callable[[Value], Any]:
     return lambda value: constants[value] if value in constants else make(value)
 
 
 def _one(value: Value) -> Any:
-    """An array of one element with as many axes; a scalar for a scalar."""
+    """An array of one element with as many axes, not to be written to; a scalar for a scalar."""
     one = host().xp.ones((1,) * len(value.shape), dtype=value.dtype)
-    return one[()] if value.scalar else one
+    if value.scalar:
+        return one[()]
+    one.flags.writeable = False
+    return one
 
 
 def _stand_in(value: Value) -> Any:

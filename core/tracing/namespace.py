@@ -10,9 +10,8 @@ from typing import Any
 from core.arrays.backend import host
 from core.tracing import names
 from core.tracing import tape as tapes
-from core.tracing.array import TracedArray, TracedSum, apply, as_values
+from core.tracing.array import TracedArray, TracedSum, apply, apply_into, as_values
 from core.tracing.equation import Call, Value, mapped
-from core.tracing.inference import is_ufunc
 
 
 class Namespace:
@@ -53,23 +52,11 @@ def _outline(array: TracedArray) -> Any:
 
 def _recorded(call: Call, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("device", None)
-    tape = tapes.current()
     if call.name in names.WRITING:
-        raise tape.refusal(f"{call.name}: this change in place cannot be traced; assign to x[...]")
-    out = kwargs.pop("out", None)
-    if out is None:
-        return apply(call, args, kwargs)
-    (target,) = out if isinstance(out, tuple) else (out,)
-    if not isinstance(target, TracedArray):
-        raise tape.refusal(
-            f"{call.name}: it would change an array from outside the trace. Give the array as an "
-            "argument"
+        raise tapes.current().refusal(
+            f"{call.name}: this change in place cannot be traced; assign to x[...]"
         )
-    where = kwargs.pop("where", True) if is_ufunc(call.found(host())) else True
-    result = apply(call, args, kwargs)
-    # Elements that are not chosen stay as they are; a result without `out` has anything there.
-    target[...] = result if where is True else tape.xp.where(where, result, target)
-    return target
+    return apply_into(call, args, kwargs)
 
 
 def _asarray(call: Call, obj: Any, dtype: Any = None, copy: Any = None, **_: Any) -> Any:

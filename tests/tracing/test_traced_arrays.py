@@ -178,6 +178,37 @@ def test_a_write_to_what_may_be_a_copy_spoils_the_other(name):
         core.trace(function, np.ones((2, 3)).T)
 
 
+INTO = {
+    "clip in its place": lambda y, o: np.clip(y, -1, 1, y),
+    "method in its place": lambda y, o: y.clip(-1, 1, o),
+    "method by name": lambda y, o: y.clip(-1, 1, out=y),
+    "method without numbers": lambda y, o: y.round(out=o),
+    "ufunc": lambda y, o: np.multiply(y, 2, y),
+    "sum": lambda y, o: np.sum(y, 0, None, o[0]),
+    "cumsum": lambda y, o: y.cumsum(0, None, o),
+    "product": lambda y, o: np.dot(y, y, o),
+    "take": lambda y, o: np.take(y, [0, 0, 1], 0, o),
+    "operands": lambda y, o: o.__setitem__(..., np.einsum("ij,jk,kl", y, o, y)),
+}
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_results_are_put_into_arrays_in_their_place_or_by_name(name):
+    def function(x):
+        y, o = x * 1, x * 2
+        INTO[name](y, o)
+        return y, o
+
+    x = np.arange(-4.0, 5.0).reshape(3, 3)
+    for one, other in zip(core.trace(function, x)(x), function(x), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_several_arrays_are_not_written_to_by_one_function():
+    with pytest.raises(TraceError, match="divmod: it would change several arrays"):
+        core.trace(lambda x: np.divmod(x, 2, x + 1, x + 2), np.ones(3))
+
+
 def test_numbers_that_are_put_in_the_place_of_nan():
     def function(x):
         y, z = x * 1, x * 1
