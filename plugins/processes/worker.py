@@ -19,7 +19,8 @@ from core.errors import CoreError
 from plugins.processes.ipc import send
 from plugins.processes.signals import leave_signals
 
-_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_NAMES = ("SIGTERM", "SIGHUP", "SIGQUIT")
+_ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 _MEANWHILE = 0.3  # seconds in which a signal ends the main process, if it does
 
 
@@ -95,12 +96,13 @@ def _end(folders: Sequence[Path], number: int, frame: Any) -> None:
     """End by a signal, and last: one that all processes of a job get leaves nobody else to remove
     what they share.
     """
-    signal.signal(number, signal.SIG_DFL)
+    signal.signal(number, signal.SIG_IGN)  # it may come twice
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join(_MEANWHILE)
         if not parent.is_alive():
             remove(folders)
+    signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 

@@ -501,6 +501,10 @@ if __name__ == "__main__":
         ("raise KeyError", 1),
         ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
         ("os.killpg(0, signal.SIGTERM)", -signal.SIGTERM),
+        (
+            "signal.signal(15, lambda *_: signal.signal(15, 0)); [os.killpg(0, 15) for _ in 'ab']",
+            -15,
+        ),
         ("threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()", 0),
     ],
 )
