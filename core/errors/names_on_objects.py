@@ -51,7 +51,7 @@ OF_OBJECTS: dict[str, dict[str, str | tuple[str, ...]]] = {
         "prod": "core.functions.prod(x)",
         "register_hook": "core.FunctionHook",
         "relu": "core.functions.relu(x)",
-        "requires_grad_": "requires_grad",
+        "requires_grad_": "core.Variable(x.array, requires_grad=True)",
         "retain_grad": "core.functions.sum(x).backward(retain_grad=True)",
         "scatter_add": "core.functions.scatter_add",
         "sigmoid": "core.functions.sigmoid(x)",

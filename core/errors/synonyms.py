@@ -34,7 +34,10 @@ _THEANO = (
 GONE = {"links": {"TheanoFunction": _THEANO}, "functions": {"theano_function": _THEANO}}
 """Names that existed before, by where they were -> why they are gone, and what to write instead."""
 
-NEEDLESS = {"inplace": " Leave it out: functions change no array, and give new ones."}
+NEEDLESS = {
+    "inplace": " Leave it out: functions change no array, and give new ones.",
+    "retain_graph": " Leave it out: a graph stays as long as a result leads to it.",
+}
 """Arguments of other libraries for which there is no other here -> end of the sentence."""
 
 

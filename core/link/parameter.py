@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from operator import index
-from typing import Any, Self
+from typing import Any, Never, Self
 
 from core.arrays.backend import (
     BACKENDS,
@@ -17,6 +17,7 @@ from core.arrays.backend import (
 )
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
+from core.errors.synonyms import NameOfOthers
 from core.graph import variable
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, as_array
@@ -71,6 +72,8 @@ class Parameter(Variable):
     _zero_grad_later: bool
     _sharers: list[Parameter] | None  # while without an array: who will have the same one
 
+    requires_grad_ = NameOfOthers("requires_grad_", "frozen")
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """One that has nothing yet."""
         made = super().__new__(cls)
@@ -117,8 +120,9 @@ class Parameter(Variable):
     def frozen(self) -> bool:
         """Whether backpropagation passes it by for now: no gradient is computed, nothing kept.
 
-        Setting it clears the gradient. A parameter that never needed one stays as it is. What was
-        computed from it before it was frozen leads to it again once it no longer is.
+        So do optimizers: its update rule, if there is one, is disabled. Setting it clears the
+        gradient. A parameter that never needed one stays as it is. What was computed from it before
+        it was frozen leads to it again once it no longer is.
         """
         return self._frozen
 
@@ -135,8 +139,22 @@ class Parameter(Variable):
             self._source, self._resting = self._resting or VariableNode(self), None
             self._source.spec, self._source._grad = self._spec, None
         self._frozen = frozen
+        if self.update_rule is not None:
+            self.update_rule.enabled = not frozen
         if name is not None:
             self.name = name
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backpropagation computes a gradient for it; `frozen` changes that."""
+        return self._source is not None
+
+    @requires_grad.setter
+    def requires_grad(self, requires_grad: Any) -> Never:
+        raise AttributeError(
+            "Parameter.requires_grad cannot be set. Set frozen, p.frozen = True, or call "
+            "disable_update() and enable_update() of its link."
+        )
 
     def initialize(self, shape: Any) -> None:
         """Make the array in `shape` with the initializer; does nothing if there is one."""

@@ -104,6 +104,7 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: F.Dense, "core.links.Linear"),
         (lambda: F.dataloader, "core.iterators.SerialIterator"),
         (lambda: L.Conv2D, "'Convolution2D'"),
+        (lambda: core.Parameter(1, ()).requires_grad_, "'frozen'"),
         (lambda: F.sort, "numpy.sort"),
         (lambda: L.LazyLinear, "'Linear'"),
         (lambda: L.LazyConv2d, "'Convolution2D'"),

@@ -52,9 +52,11 @@ def test_what_existing_programs_set_is_set():
         x.loss_scale = 2.0
         assert x.loss_scale == 2
     parameter = core.Parameter(0, (2,))
-    for name in ("initializer", "update_rule", "version", "frozen"):
+    for name in ("frozen", "initializer", "update_rule", "version"):
         setattr(parameter, name, True)
         assert getattr(parameter, name) is True
+    with pytest.raises(AttributeError, match=r"Set frozen, p\.frozen = True"):
+        parameter.requires_grad = False
 
 
 class Tagged(core.Variable):

@@ -389,6 +389,18 @@ def test_what_was_computed_before_parameters_were_frozen_leads_to_them_afterward
     np.testing.assert_array_equal(gradient(True), gradient(False))
 
 
+def test_a_parameter_that_is_frozen_by_itself_stays_so():
+    model = core.Sequential(L.Linear(2, 2), L.Linear(2, 2))
+    optimizer = core.optimizers.SGD().setup(model)
+    model[0].W.frozen = True
+    for frozen in (True, True, False):
+        model[0].W.frozen = frozen
+        before = model[0].W.array.copy()
+        optimizer.update(lambda: F.sum(model(np.ones((3, 2), "f"))))
+        assert model[0].W.frozen is frozen
+        assert np.array_equal(model[0].W.array, before) is frozen
+
+
 def test_what_is_computed_while_parameters_are_frozen_never_leads_to_them():
     link = L.Linear(2, 2)
     x = core.Variable(np.ones((3, 2), "f"))
