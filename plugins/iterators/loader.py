@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ class Loader:
             error.add_note(
                 "MultiprocessIterator: raised while a worker loaded its copy of the dataset."
             )
+            if isinstance(error, AttributeError) and re.search("__(mp_)?main__", str(error)):
+                error.add_note(
+                    "Workers know what a module has at its top, but not what is defined in a "
+                    "notebook or under `if __name__ == '__main__':`. Put the classes and functions "
+                    "of the dataset into a module, or use MultithreadIterator."
+                )
             raise
 
     def load(

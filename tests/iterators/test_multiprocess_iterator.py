@@ -533,6 +533,19 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     assert "WorkerDied" in done.stderr and "`if __name__ == '__main__':`" in done.stderr
 
 
+def test_classes_of_a_notebook_are_told_of():
+    code = """
+class Mine(list):
+    pass
+
+from core.iterators import MultiprocessIterator
+MultiprocessIterator(Mine([1, 2]), 2, n_processes=1).next()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "attribute 'Mine' on <module '__main__'" in done.stderr
+    assert "into a module, or use MultithreadIterator" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
