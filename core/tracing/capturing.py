@@ -222,9 +222,10 @@ class Captured:
         return self.function(*args, **kwargs)
 
     def _goes_on(self) -> bool:
-        """Whether what is made at first use is there: other calls were made before the first one.
+        """Whether the first call may be recorded: it evaluates, or goes on with a training.
 
-        As where training is resumed: there loops give the bits that they would have given.
+        Where a training is resumed, all that is made at first use is there, and loops at once give
+        the bits that they would have given without the interruption.
         """
         optimizers = [each for each in roots(self.function) if isinstance(each, Optimizer)]
         return self.evaluates or (bool(optimizers) and all([each.t for each in optimizers]))
@@ -302,10 +303,10 @@ class Captured:
         return made
 
     def _again(self, found: list[Any], i: int, given: list[Any], form: Any) -> Recording | None:
-        """The recording that is to be replayed first, if the next call is recorded the same.
+        """The recording to replay from now on, if this call is recorded like the one before.
 
-        Else Python gives other numbers in each call, and those of this call are in a recording for
-        this call alone.
+        If it is not, Python puts other numbers into each call, and a recording would repeat those
+        of one call for ever.
         """
         first, made = found[i], None
         with alone(self._gates or []) as free:
@@ -333,7 +334,7 @@ class Captured:
         return made
 
     def _give_up(self, recording: Recording, reason: str) -> None:
-        """Leave what a recording was for to eager."""
+        """Leave the calls that a recording was made for to eager."""
         for found in self._found.values():
             if recording in found:
                 found[found.index(recording)] = Refusal(recording.form)
@@ -486,7 +487,7 @@ def _unfit(form: Any, variables: list[Any]) -> str | None:
 
 
 def _seeded(before: Any, after: Any) -> bool:
-    """Whether one stream of random numbers is no continuation of another."""
+    """Whether the stream of random numbers was seeded anew between two states."""
     if before is None or after is None:
         return before is not after
     return bool(before["seed"] != after["seed"] or before["draws"] > after["draws"])

@@ -54,7 +54,7 @@ class _Draft:
     # ------------------------------------------------------------------ extents
 
     def _extent(self, shape: tuple[int, ...], split: int) -> Extent | None:
-        """That of an array that is broadcast to the domain; None where there is none."""
+        """The extent of an array that is broadcast to the domain; None where there is none."""
         whole = (1,) * (len(self.domain) - len(shape)) + shape
         extent = Extent(prod(whole[:split]) > 1, prod(whole[split:]) > 1)
         spread = self.spread(extent, split)
@@ -68,7 +68,7 @@ class _Draft:
         return tuple([n if own else 1 for n, own in zip(self.domain, along, strict=True)])
 
     def _added(self, equation: Equation, part: str, split: int) -> _Added | None:
-        """New extents with an equation, and whether it is an end; None where it does not fit."""
+        """The extents that an equation adds, and whether it is an end; None if it does not fit."""
         if any([value in self.ends[split] for value in equation.inputs]):
             return None
         if part == "reduction":
@@ -83,7 +83,7 @@ class _Draft:
         return found
 
     def _broadcast(self, equation: Equation, split: int) -> _Added | None:
-        """Of what gives an array of the domain."""
+        """As `_added`, for an equation that gives an array of the domain."""
         extents = {}
         for value in (*equation.inputs, *equation.outputs):
             extent = self._extent(value.shape, split)
@@ -93,7 +93,7 @@ class _Draft:
         return extents, False
 
     def _of_rows(self, equation: Equation, part: str, split: int) -> _Added | None:
-        """Of what gives a number for each row, of such numbers that the group has, and others."""
+        """As `_added`, for numbers of rows: computed of such that the group has, and of scalars."""
         (made,) = equation.outputs
         rows, columns = self.sizes(split)
         relabelled = part == "relabelled"
@@ -106,7 +106,7 @@ class _Draft:
         return {v: Extent(v.size > 1, False) for v in (*equation.inputs, made)}, False
 
     def _reduced(self, equation: Equation, split: int) -> _Added | None:
-        """Of what goes on with all rows, all columns, or neither, and of a sum of rows' numbers."""
+        """As `_added`, for a reduction over all rows, all columns or both, or of rows' numbers."""
         (made,), x = equation.outputs, equation.args[0]
         rows, columns = self.sizes(split)
         long = {i for i, n in enumerate(x.shape) if n > 1}
@@ -304,7 +304,7 @@ class _Grouping:
 
 
 def _waits(equation: Equation) -> bool:
-    """Whether it takes, or gives, what is no array yet."""
+    """Whether the equation takes or gives a value that is no array yet."""
     return any([value.waits for value in (*equation.inputs, *equation.outputs)])
 
 
@@ -357,7 +357,7 @@ def _made(
 
 
 def _split(draft: _Draft) -> int:
-    """That of the longest columns, if there is one, for which nothing is broadcast before."""
+    """The split of the longest columns, one for which nothing is broadcast before if there is."""
     inputs, domain = draft.inputs, draft.domain
     for split in sorted(draft.splits):
         spread = [prod(draft.spread(draft.splits[split][v], split)) > v.size for v in inputs]
@@ -367,9 +367,10 @@ def _split(draft: _Draft) -> int:
 
 
 def _spread(draft: _Draft, split: int) -> tuple[list[Equation], dict[Value, Value]]:
-    """Equations that broadcast what differs along some axes of rows, or columns, to all of these.
+    """Equations that broadcast inputs to whole rows or columns, and which value replaces which.
 
-    Such are arrays of channels beside images. With them, what is read in the place of which.
+    Needed by an input that differs along some axes of the rows (or columns) only, as an array of
+    channels beside images does.
     """
     found, read_as = [], {}
     for value in draft.inputs:

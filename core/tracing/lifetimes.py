@@ -18,11 +18,12 @@ from core.tracing.recorded import Recorded
 
 
 class Lifetimes:
-    """For the values of a program, the number of the equation that reads them last.
+    """For each value of a program, the number of the equation that reads it last.
 
-    `last` has this for each value, that of the results being the number of all equations, and
-    `until` for memory, by the value that shows all of it: `memory_of` a value. `given` are values
-    that the program does not make, `born` the numbers of the equations that make others.
+    `last` maps values to that number; results are read after the last equation. `until` does the
+    same for memory, which is named by the value that shows all of it (see `memory_of`). `given`
+    are the values that the program does not make, and `born` maps the others to the number of the
+    equation that makes them.
     """
 
     def __init__(self, program: Recorded) -> None:

@@ -126,7 +126,7 @@ class Walk:
         return result, [g.array for g in found if g is not None]
 
     def forward(self, whole: Program) -> Program:
-        """Of the program of both, what gives the results."""
+        """The equations that give the results."""
         count = len(whole.outputs) - (0 if self.error else len(self.reached))
         return without_dead(
             whole.changed(
@@ -137,7 +137,7 @@ class Walk:
         )
 
     def backward(self, whole: Program, forward: Program) -> Program:
-        """Of the program of both, what gives the gradients, and is not known from the results."""
+        """The equations that give the gradients, without those that the forward pass has made."""
         count = len(forward.outputs)
         program = without_dead(whole.changed(outputs=whole.outputs[count:], changes=()))
         made = {id(e) for e in forward.equations}
@@ -151,7 +151,7 @@ def graded(tree: Any) -> list[Variable]:
 
 
 def beside(x: Any) -> Any:
-    """Another Variable in the place of one in its graph, which nodes keep no Variables of."""
+    """Another Variable of the same array and place in the graph, for nodes keep no Variables."""
     if not isinstance(x, Variable) or isinstance(x, Parameter):
         return x
     other = wrap(x._array)
@@ -193,7 +193,7 @@ class Pull:
         self._kept |= {value for e in self._summed.values() for value in e.inputs}
 
     def _products(self) -> dict[Value, Equation]:
-        """Products of matrices that only their sum over the examples is asked of."""
+        """Products of matrices of which nothing is wanted but their sum over the examples."""
         reads = [value for e in self._equations for value in e.inputs]
         reads += [way.gradient for way in self._inputs]
         shared = {way.gradient for way in self._inputs if way.axis is None}
@@ -220,7 +220,7 @@ class Pull:
         return tuple([self._gradient(backend, self._inputs[i], found) for i in wanted])
 
     def _spread(self, xp: Any, way: Way, g: Any) -> Any:
-        """The weights of all examples; for a result that they share, that of the first one."""
+        """The weights of all examples; that of a result that they share is in the first alone."""
         shape = (self._size, *way.gradient.shape)
         if g is None:
             return xp.zeros(shape, dtype=way.gradient.dtype)
@@ -306,14 +306,14 @@ class Mapped(FunctionNode):
         self.results = results
 
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What has been computed."""
+        """The results, which were computed before the node was made."""
         results, self.results = self.results, ()
         return results
 
     def backward(
         self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
     ) -> tuple[Variable | None, ...]:
-        """By the equations; of a higher order, by the walk back within `vmap`."""
+        """By the recorded equations; with a graph, by calling `vmap` again with the walk inside."""
         if isinstance(self.pull, Exception):
             raise self.pull
         if not current_state().backprop:

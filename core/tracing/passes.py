@@ -29,7 +29,7 @@ def folded(program: Program) -> Program:
     constants = dict(program.constants)
     kept = []
     for equation in program.equations:
-        found = _computed(program, equation, constants)
+        found = _computed(equation, constants)
         if found is None:
             kept.append(equation)
         else:
@@ -37,10 +37,8 @@ def folded(program: Program) -> Program:
     return program.changed(constants=constants, equations=tuple(kept))
 
 
-def _computed(
-    program: Program, equation: Equation, constants: dict[Value, Any]
-) -> tuple[Any, ...] | None:
-    """What an equation of constants gives; None where it is none, or large, or fails."""
+def _computed(equation: Equation, constants: dict[Value, Any]) -> tuple[Any, ...] | None:
+    """The result of an equation of constants; None where it has others, is large, or fails."""
     small = sum([value.nbytes for value in equation.outputs]) <= LARGEST
     if equation.call.acts or not small:
         return None
@@ -58,10 +56,10 @@ def _computed(
 
 
 def _alike(equation: Equation) -> dict[Value, Any]:
-    """For what is made like another array, and takes nothing of its elements: any such array.
+    """A stand-in for `x` in `zeros_like(x)` and its kind, which read no elements of it.
 
-    Of several axes it also lies like the other one, of which nothing is known before it is there;
-    and so does what is computed of it, and the order in which that is summed.
+    Only where at most one axis is longer than 1: with more, the result would also lie in memory as
+    `x` does, which is not known before the run, and sums over it would have another order.
     """
     x = equation.args[0] if equation.args else None
     if equation.call.name not in FILLED or not isinstance(x, Value):
@@ -97,9 +95,10 @@ def merged(program: Program) -> Program:
 
 
 def with_early_checks(program: Program) -> Program:
-    """Checks before the first equation that changes arrays from outside, where they can be.
+    """The program with checks moved before the first change of arrays from outside.
 
-    So labels out of range, of whatever is computed after an update, leave all as it was.
+    So labels out of range are refused before anything has changed, also where what they belong to
+    is computed after an update. Checks that follow from a change or a draw stay in their place.
     """
     equations = list(program.equations)
     first = next((i for i, e in enumerate(equations) if keeps(e)), len(equations))

@@ -35,7 +35,7 @@ class Name(NamedTuple):
     key: str
 
     def read_as(self, where: str) -> str:
-        """The text that reads it, of a name for `where`."""
+        """Python's text that reads the name, where `where` is the text for its owner."""
         if type(self.where) is dict:
             return f"{where}.get({self.key!r})"
         if isinstance(self.where, CellType):
@@ -43,7 +43,7 @@ class Name(NamedTuple):
         return f"getattr({where}, {self.key!r}, None)"
 
     def read(self) -> Any:
-        """What it stands for; None for nothing."""
+        """What the name stands for; None for nothing."""
         if type(self.where) is dict:
             return self.where.get(self.key)
         try:
@@ -52,13 +52,13 @@ class Name(NamedTuple):
             return None
 
     def is_missing(self) -> bool:
-        """Whether it stands for nothing, not even for None."""
+        """Whether the name stands for nothing, not even for None."""
         if type(self.where) is dict:
             return self.key not in self.where
         return not hasattr(self.where, self.key)
 
     def write(self, x: Any) -> None:
-        """Let it stand for something."""
+        """Let the name stand for `x`."""
         if type(self.where) is dict:
             self.where[self.key] = x
             return
@@ -67,7 +67,7 @@ class Name(NamedTuple):
             setattr(self.where, self.key, x)
 
     def remove(self) -> None:
-        """Let it stand for nothing."""
+        """Let the name stand for nothing."""
         if type(self.where) is dict:
             self.where.pop(self.key, None)
         elif not self.is_missing():
@@ -310,7 +310,7 @@ class Reached:
         return {*(attribute(owner, "__dict__") or ()), *fields}
 
     def _is_computed(self, x: Any) -> bool:
-        """Whether it is a property by code that is not followed, as of installed packages."""
+        """Whether `x` is a property whose code is not followed, as that of installed packages."""
         get = x.fget if isinstance(x, property) else None
         own = isinstance(get, FunctionType) and self._is_followed(get)
         return isinstance(x, (property, GetSetDescriptorType)) and not own
@@ -379,24 +379,24 @@ _LIBRARY = os.path.dirname(os.__file__)
 
 
 def _may_get(owner: Any) -> bool:
-    """Whether it could get an attribute of a name it lacks, and says so without running code."""
+    """Whether the owner may get an attribute that it lacks, and is asked without running code."""
     if isinstance(owner, ModuleType):
         return "__getattr__" not in vars(owner)
     return not isinstance(owner, (Link, FunctionType)) and not hasattr(type(owner), "__getattr__")
 
 
 def _is_value(x: Any) -> bool:
-    """Whether a class has it for its instances to read: a number, a list, a slot."""
+    """Whether an attribute of a class is read by instances as it is: a number, a list, a slot."""
     return type(x).__name__ == "member_descriptor" or not hasattr(type(x), "__get__")
 
 
 def _is_code(x: Any) -> bool:
-    """Whether it is a function, or one that keeps what it has given."""
+    """Whether `x` is a function, or one that caches its results."""
     return isinstance(x, FunctionType) or attribute(x, "cache_clear") is not None
 
 
 def _is_made(name: str, function: Any) -> bool:
-    """Whether a dataclass has made a method, as `__eq__`, which reads all that there is."""
+    """Whether `dataclass` has generated a method such as `__eq__`, which reads all attributes."""
     code = attribute(function, "__code__")
     return name in _IMPLICIT and code is not None and code.co_filename == "<string>"
 
@@ -420,9 +420,9 @@ def _inner(function: Any) -> Any:
 
 
 def _globals_in(code: CodeType) -> Iterator[str]:
-    """The names of globals in a function, and in those within it: not what attributes are called.
+    """The names of globals in a function, and in those within it, without names of attributes.
 
-    A global that an attribute shares its name with is none of the step's, and may change.
+    A global that merely has the name of an attribute is not read by the step, and may change.
     """
     for each in dis.get_instructions(code):
         if each.opcode in dis.hasname and not each.opname.endswith(("_ATTR", "_METHOD")):
@@ -437,7 +437,7 @@ def _is_operation(x: Any) -> bool:
 
 
 def _rules_of(operation: Any) -> Iterator[FunctionType]:
-    """What the author of an operation has written: what it computes, and its gradients."""
+    """The methods that the author of an operation has written: its forward and its gradients."""
     for base in filter(_is_operation, operation.__mro__):
         for x in vars(base).values():
             if isinstance(x, FunctionType) and not _is_written(x, base):
@@ -445,7 +445,7 @@ def _rules_of(operation: Any) -> Iterator[FunctionType]:
 
 
 def _is_written(x: FunctionType, operation: type) -> bool:
-    """Whether the engine has written a method or, from 3.14 on, Python: what annotations are."""
+    """Whether the engine has made a method, or Python itself (annotations, from 3.14 on)."""
     return x.__globals__.get("cls") is operation or x.__name__.startswith("__annotate")
 
 
@@ -456,7 +456,7 @@ def _texts(code: CodeType) -> set[str]:
 
 
 def is_own(file: str | None, module: str | None) -> bool:
-    """Whether a file is the user's own: of no package that is installed."""
+    """Whether a file is the user's own, and not of an installed package."""
     if (module or "").partition(".")[0] in ("core", "plugins", *sys.stdlib_module_names):
         return module == "__main__"
     return not file or not ("site-packages" in file or file.startswith((_LIBRARY, "<frozen")))

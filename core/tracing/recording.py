@@ -54,7 +54,7 @@ class Signature:
         self.settings = current_state().settings()
 
     def fits(self, form: Any) -> bool:
-        """Whether it holds for arguments of this structure, here and now."""
+        """Whether arguments of this structure, and the present configuration, are the same."""
         return (
             form == self.form
             and repr(form) == self.text
@@ -125,7 +125,7 @@ class Recording(Signature):
         self._count = len(program.outputs)
 
     def fits(self, form: Any) -> bool:
-        """Whether arguments have this structure, and all is as it was at the recording."""
+        """Whether arguments have this structure, and all else is as it was at the recording."""
         if form != self.form or (not self._plain and repr(form) != self.text):
             return False
         return self.holds()
@@ -138,7 +138,7 @@ class Recording(Signature):
         return f"{changed[0]} is another in each call: give it as an argument, an array."
 
     def holds(self) -> bool:
-        """Whether all but the arguments is as it was at the recording."""
+        """Whether everything except the arguments is as it was at the recording."""
         if _kernels[0] != self._kernels or current_state().settings() != self.settings:
             return False
         try:
@@ -156,7 +156,7 @@ class Recording(Signature):
         return _stand(self._parameters) and self._around.holds()
 
     def unfit(self, given: Any, variables: list[Any]) -> str | None:
-        """Why arguments are not what it takes them for: each by itself; None if they are."""
+        """Why arguments do not fit the recording, each looked at by itself; None if they do."""
         shared = self._apart.shared(given)
         if shared is not None:
             return (
@@ -180,7 +180,7 @@ class Recording(Signature):
         return None
 
     def replay(self, given: Any, arguments: Any) -> Any:
-        """Run the program, and leave behind what the step leaves."""
+        """Run the program, and put its gradients, reports and changes where the step would."""
         program = self.program
         if self._arguments is not None:
             self._arguments[:] = [x for x in variables_in(arguments) if x.requires_grad]
@@ -227,7 +227,7 @@ class Recording(Signature):
 
 
 def unlike(one: Program, other: Program) -> str | None:
-    """In what two recordings of a step differ; None where they do in nothing."""
+    """The first difference between two recordings of a step; None where there is none."""
     texts = [_ADDRESS.sub("", str(each)).splitlines()[1:] for each in (one, other)]
     for before, after in zip_longest(*texts, fillvalue=""):
         if before != after:
@@ -256,7 +256,7 @@ _BY_IDENTITY: Any = object.__eq__
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether it is equal to nothing but itself, or to what has the same value."""
+    """Whether `==` compares `x` by identity or by value, and runs no code of the user's."""
     if isinstance(x, PLAIN) or type(x).__eq__ is _BY_IDENTITY:
         return True
     if isinstance(x, (tuple, list, set)):
