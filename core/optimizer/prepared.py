@@ -29,7 +29,7 @@ _FLOATS = ("float32", "float64")  # 16 bits have masters
 
 
 class _Member(NamedTuple):
-    """A parameter with its rule, and all that is to be as it was."""
+    """A parameter with its rule, and all that has to be unchanged for the next step."""
 
     parameter: Any
     source: Any  # which has the gradient
@@ -43,7 +43,7 @@ class _Member(NamedTuple):
 
     @classmethod
     def of(cls, parameter: Any, rule: Any) -> Self:
-        """All as it is now."""
+        """A parameter and its rule as they are now."""
         numbers, state = rule.hyperparam, rule._state
         own, kept = dict(numbers.__dict__), [*map(id, state.values())]
         at = parameter, parameter._source, parameter._spec, parameter._array
@@ -51,7 +51,7 @@ class _Member(NamedTuple):
 
 
 class _Launch(NamedTuple):
-    """Members whose steps one call makes; it gives the positions of those that it leaves."""
+    """Members whose steps one call makes; the call gives the positions of those that it leaves."""
 
     rules: list[Any]
     parameters: list[Any]
@@ -112,7 +112,7 @@ class PreparedStep:
         return type(None), ()  # a copy of an optimizer finds out about its own parameters
 
     def _group(self) -> None:
-        """Find what is made by one call."""
+        """Group the members whose steps one call can make."""
         backend = host()
         together: dict[Any, list[_Member]] = {}
         for member in self._members:
@@ -135,7 +135,7 @@ class PreparedStep:
             self._launches.append(_Launch(rules, parameters, call))
 
     def made(self, optimizer: Any) -> bool:
-        """Make the step, if all is as it was, and say whether that was so."""
+        """Make the step if nothing has changed since the last one; whether it was made."""
         if not self._holds(optimizer):
             return False
         if optimizer._hooks:
@@ -188,7 +188,7 @@ class PreparedStep:
 
 
 def _hold(members: list[_Member]) -> bool:
-    """Whether all is as it was, and the gradients fit."""
+    """Whether nothing about the members has changed, and their gradients fit."""
     for p, source, spec, array, rule, numbers, own, state, kept in members:
         if (
             p._source is not source

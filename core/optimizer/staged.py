@@ -28,7 +28,7 @@ _staged: WeakKeyDictionary[Backend, dict[Any, _Staged]] = WeakKeyDictionary()
 def update_all(
     rule: Any, xp: Any, params: list[Any], grads: list[Any], states: list[Any]
 ) -> list[int]:
-    """Put what the step of `rule` gives into the lists and states; the positions of the others."""
+    """Put new arrays into `params` and `states`; gives the positions of those left undone."""
     groups: dict[Any, list[int]] = {}
     for i, (param, state) in enumerate(zip(params, states, strict=True)):
         others = tuple([(name, x) for name, x in state.items() if is_number(x)])
@@ -50,7 +50,7 @@ def update_all(
 
 
 def _replace(made: Recorded, numbers: list[float], xp: Any, sets: list[list[Any]]) -> None:
-    """Put what has become of them in the place of arrays that change."""
+    """Run the staged step on all sets of arrays, and put its results into these sets."""
     backend, param = backend_of(sets[0][0]), sets[0][0]
     key = made, *[(x.dtype, x.shape) for arrays in sets for x in arrays]
     known = _staged.setdefault(backend, {})
@@ -68,7 +68,7 @@ def _replace(made: Recorded, numbers: list[float], xp: Any, sets: list[list[Any]
 
 
 def _computed(made: Recorded, xp: Any, numbers: Any, *arrays: Any) -> tuple[Any, ...]:
-    """What the operations make of sets of arrays, of the shape and dtype that these have."""
+    """The new arrays of all sets, in their order, each of the shape and dtype of the old one."""
     results = []
     for first in range(0, len(arrays), made.arrays):
         values = [*arrays[first : first + made.arrays]]

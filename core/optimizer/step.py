@@ -77,7 +77,7 @@ class Step:
 
     @property
     def due(self) -> bool:
-        """Whether it is still to be made: a hook may freeze the rule or take the gradient away."""
+        """Whether the step is still to be made: hooks may freeze the rule or drop the gradient."""
         return self.rule.enabled and self.work.grad is not None
 
     def make(self) -> None:
@@ -101,7 +101,7 @@ class Step:
             self.work.round_to(self.parameter)
 
     def undo(self) -> None:
-        """Give the parameter the gradient back that came."""
+        """Give the parameter back the gradient that it had before the step."""
         if self.parameter.grad is not self.grad:
             self.parameter.grad = self.grad
 

@@ -29,7 +29,7 @@ class Used:
 
     @classmethod
     def of(cls, parameters: list[Parameter]) -> Self | None:
-        """Of one of the parameters, the smallest; None where there is none to look at."""
+        """The gradient of the smallest of the parameters; None where there is none to look at."""
         if not parameters:
             return None
         try:
@@ -38,7 +38,7 @@ class Used:
             return None
 
     def is_added_to(self) -> bool:
-        """Whether the same array is there, with other numbers."""
+        """Whether the gradient is the same array as before, with other numbers in it."""
         gradient = self._parameter.grad
         if gradient is None or gradient is not self._gradient():
             return False

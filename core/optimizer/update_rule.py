@@ -183,11 +183,11 @@ class UpdateRule(KnownAttributes):
                 self.update_core_cpu(param)
 
     def update_core_cpu(self, param: Parameter) -> None:
-        """The same for arrays in host memory."""
+        """Change an array in host memory; called by `update_core`."""
         self._run_step(param)
 
     def update_core_gpu(self, param: Parameter) -> None:
-        """The same for arrays on a GPU."""
+        """Change an array on a GPU; called by `update_core`."""
         self._run_step(param)
 
     def _run_step(self, param: Parameter) -> None:
@@ -204,7 +204,7 @@ class UpdateRule(KnownAttributes):
             self.step(backend.xp, array, grad, **state)
 
     def _step_in_cells(self, backend: Any, param: Parameter) -> None:
-        """The step of a library whose arrays cannot be changed: then others take their place."""
+        """Make the step where arrays cannot be changed: new ones take their place."""
         from core.optimizer.cell import Cell, CellNamespace
 
         state = self._state or {}

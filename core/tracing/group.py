@@ -25,10 +25,10 @@ class Extent(NamedTuple):
 class Group:
     """Equations with a loop over `rows` and `columns` for all of them.
 
-    `inputs` are the values from outside, `outputs` those that are needed there. `extents` says of
-    all values along what they differ; each is seen as a table, of which the leading axes of the
-    largest values are the rows, the others the columns. What is a sum over rows is among `ends`:
-    it is known when the loop has ended.
+    `inputs` are the values from outside, `outputs` those that are needed there. Each value is seen
+    as a table: some leading axes of the largest values are the rows, the others the columns.
+    `extents` says of all values whether they differ along rows, and along columns. Sums over rows
+    are among the `ends`: they are known when the loop has ended.
 
     Calling it gives the outputs for arrays of the inputs. What the backend has made of it may have
     attributes `over` and `into` for outputs in the memory of inputs.
@@ -55,7 +55,7 @@ class Group:
         self.ends = ends
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the compiled loop, which is made anew."""
+        """All but the compiled loop, which is made anew where the group is loaded."""
         return {key: x for key, x in vars(self).items() if key != "run"}
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -90,15 +90,15 @@ class Sequencer(Protocol):
     """A fuser that computes several equations one after the other in one call."""
 
     def calls(self, equation: Equation) -> bool:
-        """Whether an equation can be in a sequence, and is not so large that it is no use."""
+        """Whether an equation can be in a sequence, and is small enough to gain by it."""
 
     def sequence(
         self, whole: Recorded, otherwise: Callable[..., tuple[Any, ...]]
     ) -> Callable[..., tuple[Any, ...]]:
-        """The function of the arrays of its inputs that computes a sequence, with new results.
+        """The function of input arrays that computes a sequence and gives new arrays.
 
         `whole` has equations for which `calls` holds, and views between them. `otherwise` computes
-        the same, for arrays that do not lie as they are to.
+        the same one by one: it is for arrays that do not lie in memory as the sequence needs them.
         """
 
 
@@ -107,7 +107,7 @@ class Sizer(Protocol):
     """A fuser whose loops go over any number of elements."""
 
     def sized(self, group: Group) -> Callable[..., tuple[Any, ...]]:
-        """The function of flat arrays of one length, whichever, that computes a group of one row.
+        """The function that computes a group of one row for flat arrays of any one length.
 
         Its inputs and outputs have an element for each column.
         """

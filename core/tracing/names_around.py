@@ -58,9 +58,9 @@ class Around:
         return found + [_told_parts(x) for _, x in self._containers]
 
     def _comparison(self) -> Callable[[], bool]:
-        """A function of one expression: whether names stand for the same objects and entries.
+        """A function, quick by being one expression: whether names stand for the same objects.
 
-        Where they do not, they may still be equal numbers.
+        Where it says no, other objects may still be equal numbers.
         """
         scope: dict[str, Any] = {"is_": is_}
         parts = ["True"]
@@ -149,7 +149,7 @@ class Around:
 
     @contextmanager
     def _numbers_of_optimizers(self) -> Iterator[None]:
-        """A context in which those that the step asks for become names of it."""
+        """A context in which numbers of optimizers that the step reads are added to its names."""
         with optimizers_watched(self._scope) as asked:
             try:
                 yield
@@ -161,7 +161,7 @@ class Around:
                     self._missing.append(False)
 
     def _arrays_of_others(self) -> Iterator[Any]:
-        """Those of other backends than the host's, whose arrays can be changed."""
+        """The arrays of backends other than the host's whose arrays can be changed."""
         array_type: Any = host().array_type
         for _, x in self._arrays:
             if not isinstance(x, array_type) and BACKENDS[type(x)].mutable:
@@ -176,7 +176,7 @@ class Around:
                     yield x
 
     def holds(self) -> bool:
-        """Whether they stand for the same."""
+        """Whether all names stand for what they stood for at the recording."""
         try:
             if self._same():
                 return True

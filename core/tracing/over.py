@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def pair_of(equation: Equation, dying: Callable[[Value], bool]) -> Pair | None:
-    """The largest result that may lie in an argument of which `dying` holds."""
+    """The largest result that may lie in an argument, and this; `dying` tells which may be used."""
     offered = getattr(equation.call.function, "over", None)
     if offered is None:
         return None
@@ -51,7 +51,10 @@ def _alike(one: Value, other: Value) -> bool:
 
 
 class Over:
-    """A function of arrays, the dying one in a list that alone holds it, as the program has it."""
+    """A function of arrays that may write a result into the one that is read for the last time.
+
+    That array comes first, in a list of its own: so its references show whether others have it.
+    """
 
     def __init__(self, function: Any, pair: Pair, backend: Backend) -> None:
         self._function = function
@@ -72,7 +75,7 @@ class Over:
 
 
 def _references(held: list[Any]) -> int:
-    """How many references the only element has, those of this look included."""
+    """How many references the only element of a list has, those of this count included."""
     element = held[0]
     return getrefcount(element)
 

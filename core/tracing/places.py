@@ -39,7 +39,7 @@ class Place(NamedTuple):
     put: Callable[[Any], None] | None = None
 
     def write(self, backend: Backend, array: Any, new: Any) -> None:
-        """Let the array that has been read here have other elements, or be another one."""
+        """Write new elements into the array of this place, or put another array there."""
         made = backend.copyto(array, new)
         if not backend.mutable and self.put is not None:
             self.put(made)
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Steps:
-    """The steps that a rule, or an optimizer, counts in a run, and the numbers they are made with.
+    """How many steps a rule, or an optimizer, makes in a run, and the numbers in a program.
 
     A program has the numbers of the trace: hyper-parameters, and what follows from the count `t`.
     """
@@ -117,7 +117,7 @@ def _is_own(base: type) -> bool:
 
 
 def _nothing() -> None:
-    """What is to be done about most changes."""
+    """The default of `changed`: nothing is to be done."""
 
 
 class Places:
@@ -322,7 +322,7 @@ class Places:
         return beside
 
     def _from_outside(self, x: Any) -> None:
-        """Refuse what derivatives are being taken by: to them it would be a constant."""
+        """Refuse a Variable by which derivatives are taken: here it would be a constant."""
         if depends_on(self._differentiated, x):
             raise NotDifferentiable(
                 "trace: a function uses a Variable from outside whose derivatives are being taken, "
@@ -330,7 +330,7 @@ class Places:
             )
 
     def _borrow(self, source: Any, spec: Any) -> None:
-        """Let a place in a graph from outside stand for a traced array, and then as it did."""
+        """Let a source in a graph from outside stand for a traced array until the trace is over."""
         if id(source) in self._known:
             return
         self._note(source)
@@ -475,7 +475,7 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
 
 
 def attribute(x: Any, name: str) -> Any:
-    """What an object has by a name, or None; `__getattr__` is not asked, which may say anything."""
+    """What an object has by a name, or None, without `__getattr__`, which may say anything."""
     try:
         return object.__getattribute__(x, name)
     except AttributeError:

@@ -32,23 +32,23 @@ class _Family:
 
     @property
     def whole(self) -> _Family:
-        """The family that it has become a part of."""
+        """The family that this one has become a part of, or itself."""
         return self if self._part_of is None else self._part_of.whole
 
     def join(self, other: _Family) -> None:
-        """Make one family of two, if one shape has the axes of both."""
+        """Make one family of two, if there is a shape that splits the axes of both."""
         shapes = self.shapes | other.shapes
         if self is not other and all([b % a == 0 for a, b in pairwise(_edges(shapes))]):
             self.shapes, other._part_of = shapes, self
 
     @property
     def shape(self) -> Shape:
-        """The shape that has the axes of all."""
+        """The coarsest shape that splits the axes of all."""
         return tuple([b // a for a, b in pairwise(_edges(self.shapes))])[::-1]
 
 
 def _edges(shapes: Collection[Shape]) -> list[int]:
-    """How many elements lie behind each axis of any shape, and in all."""
+    """In order, the sizes of all trailing blocks of axes: a shape (2, 3, 4) has 1, 4, 12 and 24."""
     return sorted({1, *[n for shape in shapes for n in accumulate(shape[::-1], mul)]})
 
 
@@ -131,7 +131,7 @@ class _Writer:
     def _give(
         self, made: Value, call: Call, args: Any, kwargs: Any, shape: Shape, origin: Origin
     ) -> None:
-        """Write an equation, and the view that others ask for of what it gives in a shape."""
+        """Write an equation whose result has this shape, and `made` as a view for others."""
         value = made if made.shape == shape else Value(shape, made.dtype)
         self.equations.append(Equation(call, args, kwargs, (value,), False, origin))
         if value is not made:
@@ -139,7 +139,7 @@ class _Writer:
             self._view(value, made, origin)
 
     def _as(self, value: Value, shape: Shape, axes: int, origin: Origin) -> Value:
-        """A value in a shape, beside which it may have axes of length 1, up to so many in all."""
+        """A view of a value in a shape; itself where it merely has more leading axes."""
         if (value, shape) in self._seen:
             return self._seen[value, shape]
         if value.shape[-len(shape) or len(value.shape) :] == shape and len(value.shape) <= axes:
@@ -154,7 +154,7 @@ class _Writer:
 
 
 def _spread(shape: Shape, whole: Shape, finest: Shape) -> Shape:
-    """A shape that is broadcast to a whole one, as it is where this is seen in the finest one."""
+    """The shape, which is broadcast to `whole`, with its axes split as those of `finest` are."""
     found: list[int] = []
     left = list(finest)
     for n, own in zip_longest(whole[::-1], shape[::-1], fillvalue=1):

@@ -25,7 +25,7 @@ LEAST = 1000  # a smaller share of the peak is not worth a call
 
 
 def rematerialized(program: Program, most: int) -> Program:
-    """The program with a peak of at most so many bytes, or as few as there can be."""
+    """The program with a peak of at most `most` bytes, or as near to that as it can get."""
     present: Program | None = program
     cheap = _Cheap()
     while present is not None:
@@ -105,7 +105,7 @@ class _Peak:
                 self._reads[value].append(i)
 
     def lowered(self) -> Program | None:
-        """The program with one array less at the peak; None where that lowers nothing."""
+        """The program with one array less in memory at the peak; None where that lowers nothing."""
         found = []
         for memory, shown in self._shown.items():
             if memory not in self._lives.given and memory.nbytes * LEAST >= self._most:
@@ -122,7 +122,7 @@ class _Peak:
         return None
 
     def _instead(self, memory: Value, shown: list[Value]) -> tuple[int, int, list[Equation]] | None:
-        """Bytes that are saved at the peak, before which equation, and what is computed there."""
+        """Bytes that letting go of a memory saves, and what is repeated before which equation."""
         lives, at, equations = self._lives, self._at, self._program.equations
         waits = lives.born[memory] < at < lives.until.get(memory, -1) < len(equations)
         reads = [i for value in shown for i in self._reads[value]]
@@ -135,7 +135,7 @@ class _Peak:
     def _chain(
         self, memory: Value, needed: list[Value], number: int
     ) -> tuple[int, int, list[Equation]] | None:
-        """What computes values again before an equation, of what is there or is kept for that."""
+        """As `_instead`, for the values `needed`; what is kept longer for it counts against it."""
         lives, equations = self._lives, self._program.equations
         # What stands before a change of parameters is not computed again behind it.
         first = max([i for i in range(number) if keeps(equations[i])], default=-1)
@@ -169,7 +169,7 @@ class _Peak:
 
 
 def _again(equation: Equation, put: dict[Value, Value]) -> Equation:
-    """An equation once more, of other values, which `put` has for those that it knows."""
+    """A copy of an equation with new results; `put` maps replaced values to new ones."""
     call = equation.call
     if isinstance(call.function, Group):
         call = call._replace(function=_group_again(call.function, put))

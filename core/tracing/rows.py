@@ -134,14 +134,14 @@ def _can_be_traced(nested: bool) -> bool:
 
 
 def _bytes(ys: Sequence[Variable]) -> int:
-    """What the results of the operations between inputs and outputs take."""
+    """The bytes of the results of all operations between inputs and outputs."""
     nodes = [r() for f in history_of([y.creator_node for y in ys]) for r in f.outputs]
     specs = [node.spec for node in nodes if node is not None]
     return sum([prod(spec.shape) * spec.dtype.itemsize for spec in specs if spec is not None])
 
 
 def _units(along: list[Variable], first: int, end: int) -> list[Any]:
-    """Unit vectors of some numbers, in the space of all these Variables."""
+    """The unit vectors `first` to `end` of the space of all these Variables together."""
     xp, units, at = host().xp, [], 0
     rows = xp.reshape(xp.arange(first, end), (-1, 1))
     for x in along:
@@ -152,7 +152,7 @@ def _units(along: list[Variable], first: int, end: int) -> list[Any]:
 
 
 def _is_near(again: Any, y: Variable) -> bool:
-    """Whether a second call has given what the first one gave, but for rounding."""
+    """Whether a second call has given what the first one gave, up to rounding."""
     if isinstance(y.array, TracedArray):  # of which nothing is known
         return True
     xp, first = host().xp, y.array
@@ -171,7 +171,7 @@ def _joined(parts: Sequence[Variable | None]) -> Variable | None:
 
 
 def of_rows(found: Rows | None, ys: list[Variable], xs: list[Variable]) -> Blocks | None:
-    """The blocks of a Jacobian whose rows, for all elements of the outputs, are these."""
+    """The blocks of a Jacobian, from its rows for all elements of the outputs."""
     if found is None:
         return None
     blocks, at = [], 0
@@ -184,7 +184,7 @@ def of_rows(found: Rows | None, ys: list[Variable], xs: list[Variable]) -> Block
 
 
 def of_columns(found: Rows | None, ys: list[Variable], xs: list[Variable]) -> Blocks | None:
-    """The same of its columns, for all elements of the inputs."""
+    """The blocks of a Jacobian, from its columns for all elements of the inputs."""
     if found is None:
         return None
     blocks = []

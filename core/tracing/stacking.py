@@ -42,7 +42,7 @@ def _as_elementwise(equation: Equation) -> Equation:
 
 
 def _parts(equations: list[Equation]) -> Iterator[list[Equation]]:
-    """What stands between equations that change arrays from outside, and these."""
+    """The equations cut where one changes arrays from outside; it is a part by itself."""
     part: list[Equation] = []
     for equation in equations:
         part.append(equation)
@@ -54,7 +54,7 @@ def _parts(equations: list[Equation]) -> Iterator[list[Equation]]:
 
 
 def _is_product(equation: Equation) -> bool:
-    """Whether it is a product of two matrices of one dtype."""
+    """Whether the equation is a product of two matrices of one dtype."""
     args = equation.args
     call = equation.call
     if call.kind not in ("xp", "operator") or call.name != "matmul" or equation.kwargs:
@@ -66,7 +66,7 @@ def _is_product(equation: Equation) -> bool:
 
 
 def _reads(equations: Iterable[Equation]) -> Counter[Value]:
-    """How often values are read."""
+    """How often each value is read."""
     return Counter([value for equation in equations for value in equation.inputs])
 
 
@@ -80,7 +80,7 @@ def _equation(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, origin: 
 
 
 def _below(values: list[Value], origin: Origin) -> Any:
-    """Matrices below each other."""
+    """The equation that puts matrices below each other."""
     rows = sum([value.shape[0] for value in values])
     shape = (rows, values[0].shape[1])
     return _equation("concat", (tuple(values),), shape, values[0].dtype, origin)
@@ -90,9 +90,9 @@ def _below(values: list[Value], origin: Origin) -> Any:
 
 
 class _Sum(NamedTuple):
-    """Products of the transposed `left` with the `right` that are added up, and what is beside.
+    """A sum of products of a transposed `left` with a `right`, and of `others`.
 
-    `equations` are those that it stands for, the last of which gives it.
+    `equations` are those that compute it now; the last one gives the sum.
     """
 
     left: list[Value]
@@ -147,7 +147,7 @@ def _sums(program: Recorded) -> list[_Sum]:
 
 
 def _are_small(left: Any, right: Any, product: int) -> bool:
-    """Whether factors are much smaller than what is made of them."""
+    """Whether two factors are much smaller than their product."""
     (p, rows), (_, q) = left, right
     return rows <= ROWS and product >= LARGE and SMALLER * rows * (p + q) <= product
 
@@ -238,7 +238,7 @@ class _Rows:
         return n if fits and alone else None
 
     def _families(self) -> list[list[int]]:
-        """Products of a few rows with one other factor, and with one bias."""
+        """Products of a few rows, grouped by the other factor and the bias that they share."""
         found: dict[Any, list[int]] = {}
         for n, equations in enumerate(self.nodes):
             if _is_product(equations[0]):
@@ -250,7 +250,7 @@ class _Rows:
         return [family for family in found.values() if len(family) > 1]
 
     def _stack(self, family: list[int]) -> None:
-        """Make units of nodes that do not depend on each other."""
+        """Gather nodes of a family that do not depend on each other into units."""
         units: list[tuple[list[int], int]] = []
         for n in family:
             for i, (members, mask) in enumerate(units):
@@ -269,7 +269,7 @@ class _Rows:
                     self.unit[n] = members[0]
 
     def _join(self, members: list[int], mask: int) -> None:
-        """Let members depend on what each depends on, and others on all if they do on one."""
+        """Let each member depend on what any does, and what depends on one of them, on all."""
         above = 0
         for n in members:
             above |= self.above[n]

@@ -47,16 +47,16 @@ def staged(program: Program) -> Program:
 
 
 def acts(equation: Equation) -> bool:
-    """Whether it does more than compute with arrays on their device."""
+    """Whether the equation does more than compute with arrays on their device."""
     if equation.call.kind != "kernel":
         return equation.call.acts
     return keeps(equation) or getattr(equation.call.function, "draws", False)
 
 
 def _acting(left: list[Equation], known: set[Value]) -> Equation | None:
-    """The next equation that acts, if it can do so now.
+    """The next equation that acts, if all that it reads is `known`; None otherwise.
 
-    An update changes what equations before it read.
+    An update also waits for all equations before it: it changes what they read.
     """
     for number, equation in enumerate(left):
         if acts(equation):
