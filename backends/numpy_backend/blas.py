@@ -63,7 +63,7 @@ class Control:
 
 @cache
 def control() -> Control | None:
-    """That of NumPy's OpenBLAS; None where it has another BLAS, or nobody knows."""
+    """The control of NumPy's OpenBLAS; None where NumPy has another BLAS, or an unknown one."""
     return next((found for path in _paths() if (found := _control(path)) is not None), None)
 
 

@@ -79,7 +79,7 @@ class _Call(Planned):
         self._given: dict[int, Callable[..., tuple[Any, ...]]] = {}  # by the output given first
 
     def arguments(self, read: list[Any], written: list[Any]) -> tuple[Any, ...]:
-        """Those of the loop in one part, for flat arrays; sums are to be filled before."""
+        """The arguments of the loop in one part, for flat arrays; sums have to be filled before."""
         numbers, group = np.array(self.numbers, "float64"), self.group
         sizes = group.columns, 0, group.rows, 0, group.columns
         return (*read, *written, *self._kept(), numbers, *sizes)

@@ -163,7 +163,7 @@ class _Packed:
         self._helpers = max(calls[3 :: team.FIELDS])
 
     def fits(self, arrays: tuple[Any, ...]) -> bool:
-        """Whether it is for these arrays, and as many threads as there are now."""
+        """Whether the call was made for arrays that lie like these, and for the present threads."""
         return (
             [array.strides for array in arrays] == self._strides
             and all([array.flags.aligned for array in arrays])

@@ -62,7 +62,7 @@ def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = Non
 
 
 def _of_none(arrays: Any) -> Any:
-    """The same arrays without the one example that they have."""
+    """Arrays of one example with that example left out: of length 0."""
     if isinstance(arrays, tuple):
         return tuple([array[:0] for array in arrays])
     if isinstance(arrays, dict):

@@ -449,7 +449,7 @@ def _array_on_host(what: str, data: Any) -> Any:
 
 
 def _delivered(data: Any, like: Any = None) -> Any:
-    """What has arrived, on the device of `like`, or the current one."""
+    """Arrays that have arrived, on the device of `like` or the current one."""
     while isinstance(like, (tuple, list)) and like:
         like = like[0]
     known = like is not None and not isinstance(like, (tuple, list))

@@ -358,7 +358,7 @@ class Loop(Extended):
             self.draw_on_from(state)
 
     def draw_on_from(self, state: dict[str, Any]) -> None:
-        """Let the rest of the run draw its random numbers from there."""
+        """Let the rest of the run draw its random numbers from this state on."""
         self._random_state = state
         backend.set_random_state(state)
 

@@ -68,7 +68,7 @@ def share_out(loop: Loop, comm: Communicator) -> list[tuple[str, Entry]]:
 
 
 def _ordered(owned: Sequence[list[Any]]) -> list[Any]:
-    """What all ranks have and call together, if it stands in one order on all of them."""
+    """The extensions that all ranks have and call together, if all have them in one order."""
     shared = [[each for each in of_one if all([each in of for of in owned])] for of_one in owned]
     together = [[each for each in of_one if each[1][2] == "together"] for of_one in shared]
     return together[0] if all([each == together[0] for each in together]) else []
@@ -83,7 +83,7 @@ def _described(entry: Entry) -> tuple[Any, ...]:
 
 
 def _settings(of: Any) -> tuple[Any, ...]:
-    """What can be compared: texts, triggers, and the same of what has a trigger inside."""
+    """Settings that ranks can compare: texts, triggers, and those of attributes with a trigger."""
     found: list[Any] = []
     for name, value in getattr(of, "__dict__", {}).items():
         if name == "name":
@@ -108,7 +108,7 @@ def _numbered(described: list[Any]) -> list[tuple[int, Any]]:
 
 
 def _pace(updater: Any) -> Any:
-    """What epochs depend on; None where that cannot be known."""
+    """What the length of an epoch depends on; None where that cannot be known."""
     try:
         iterators = updater.get_all_iterators().values()
         return tuple([(len(each.dataset), each.batch_size) for each in iterators])

@@ -186,7 +186,7 @@ class _Piece:
         self.span = span
 
     def part(self, rank: int) -> slice:
-        """What of it is in the part of a rank."""
+        """The elements of the piece that are in the part of a rank."""
         ends = self.whole.bounds[rank : rank + 2]
         return slice(*[min(max(end - self.begin, 0), self.array.size) for end in ends])
 
@@ -213,7 +213,7 @@ class _Piece:
 
 
 class _Sum(_Piece):
-    """Of a sum, which is made at the place of the first rank."""
+    """A piece of a sum, which the ranks share out and make at the place of the first one."""
 
     def add(self, rank: int) -> None:
         line = _LINE // self.array.itemsize
@@ -227,7 +227,7 @@ class _Sum(_Piece):
 
 
 class _SumByEach(_Piece):
-    """Of a sum that each rank makes for itself: of little, or of two."""
+    """A piece of a sum that each rank makes for itself: of few elements, or of two ranks."""
 
     is_for_each = True
 
@@ -236,7 +236,7 @@ class _SumByEach(_Piece):
 
 
 class _PartOfSum(_Piece):
-    """Of a sum of which each rank has a part, its result."""
+    """A piece of a sum of which each rank keeps its part only."""
 
     def add(self, rank: int) -> None:
         own = self.part(rank)
@@ -247,7 +247,7 @@ class _PartOfSum(_Piece):
 
 
 class _Parts(_Piece):
-    """Of an array of which each rank has a part."""
+    """A piece of an array that the ranks put together from their parts."""
 
     def write(self, rank: int) -> None:
         own = self.part(rank)

@@ -134,7 +134,7 @@ def serialize(
 
 
 def _is_of_all(sampler: Sampler | None) -> bool:
-    """Whether its orders are of the whole dataset, whatever they were before."""
+    """Whether each order of the sampler is of the whole dataset, whatever was before."""
     return type(sampler) is ShuffleOrderSampler
 
 

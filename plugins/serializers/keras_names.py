@@ -119,7 +119,7 @@ def _recurrent(kind: str, gates: Sequence[int]) -> Callable[[Any, str], Iterator
         }
 
     def sides(places: Sequence[int], arrays: Sequence[Array]) -> Made:
-        """Of one direction, or of two, of which the layer has those of one after the other."""
+        """The arrays of one direction or of two; the layer has one direction after the other."""
         count, odd = divmod(len(arrays), len(places))
         if odd:
             raise ValueError

@@ -127,7 +127,7 @@ def compute_long(f: Any, xp: Any, *arrays: Any) -> Any:
 
 
 def _ready(spec: Any) -> Callable[..., Any]:
-    """The same for inputs of one shape and dtype: the loop is looked for once."""
+    """`compute` for inputs of one shape and dtype: the loop is looked for once."""
     found: Any = None
 
     def ready(f: Any, xp: Any, *arrays: Any) -> Any:
@@ -153,7 +153,7 @@ def gradient_long(f: Any, g: Any, needs_grad: int) -> Any:
 
 
 def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
-    """The same by the size of the first input, where results are small, or several."""
+    """As `gradient`, for operations whose cost is that of the first input, not of a result."""
     few = prod(f._sources[0].spec.shape) < gradient.least  # type: ignore[attr-defined]
     return NotImplemented if few else gradient(f, g, needs_grad)
 

@@ -70,11 +70,11 @@ class MultiNodeSnapshot(Extension):
 
     @property
     def default_name(self) -> str:
-        """That of what is made one for all."""
+        """The name of the snapshot that one rank makes for all."""
         return self._snapshot.default_name
 
     def among(self, communicator: Communicator) -> Any:
-        """Itself: it has its communicator."""
+        """Return itself: its communicator is given."""
         return self
 
     def initialize(self, trainer: Loop) -> None:

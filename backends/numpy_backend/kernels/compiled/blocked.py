@@ -308,7 +308,7 @@ class _Division(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is to be done for factors that lie in some way."""
+    """What is to be done for factors of some shapes and strides."""
 
     shape: Shape
     """Of the result."""
@@ -323,7 +323,7 @@ class _Plan(NamedTuple):
 
 
 def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads: int) -> _Division:
-    """That of a stack of products of a depth, whose factors are `turned` or not."""
+    """The division of a stack of products of depth k, whose factors are `turned` or not."""
     stack, m, n = shape
     work, (down, across) = stack * m * n * k, UNITS
     rows, columns = -(-m // down), -(-n // across)
@@ -345,7 +345,7 @@ def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads
 
 @cache
 def _few_registers() -> bool:
-    """Whether tiles are those of 16 registers, of the processor for which numba compiles."""
+    """Whether the processor for which numba compiles has 16 registers for vectors, not 32."""
     numba = compiler.numba_module()
     import llvmlite.binding
 
@@ -362,7 +362,7 @@ def _in_order(a: Array) -> bool:
 def _plan(
     left: Shape, left_strides: Shape, right: Shape, right_strides: Shape, size: int, threads: int
 ) -> _Plan | None:
-    """That of factors whose elements have so many bytes; None where BLAS does as well."""
+    """The plan for factors with elements of `size` bytes; None where BLAS does as well."""
     axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
     least = LEAST if right_strides[-1] == size else LEAST_TURNED
     stacks = {shape[0] if len(shape) == 3 else 1 for shape in (left, right)}

@@ -94,7 +94,7 @@ def where_gradient(f: Any, g: Array, needs_grad: int) -> Any:
 @in_loops
 @large
 def where_number(f: Any, xp: Any, condition: Array, x: Array) -> Any:
-    """The same of an array and a number."""
+    """The choice between an array and a number."""
     return _or_number(condition, x, f.number, f.otherwise)
 
 

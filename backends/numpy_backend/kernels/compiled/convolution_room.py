@@ -41,17 +41,17 @@ class Sizes(NamedTuple):
 
     @property
     def rows(self) -> Any:
-        """Of a panel of inputs: the places of a filter."""
+        """Rows in a panel of inputs: one for each place of a filter."""
         return self.channels * self.taps
 
     @property
     def elements(self) -> Any:
-        """Of a channel."""
+        """Elements of a channel."""
         return self.depth * self.height * self.width
 
     @property
     def places(self) -> Any:
-        """Of windows on an image."""
+        """Places of windows on an image."""
         return self.out_d * self.out_h * self.out_w
 
     @property

@@ -88,9 +88,9 @@ def _downwards(
     offsets: Any,
     s: Sizes,
 ) -> None:
-    """The same of filters of `tall` lines, which lie as lines of the room do, on many lines.
+    """Several lines of outputs at once, for filters of `tall` lines that meet lines of the room.
 
-    A column of the filter stays in registers, and what is read of a line adds to all outputs above.
+    A column of the filter stays in registers; each line is read once and adds to all outputs above.
     """
     with e.loop(s.out_d, DOWNWARDS) as r:
         top = r.least(s.out_d - DOWNWARDS)

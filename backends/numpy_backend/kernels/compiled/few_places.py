@@ -64,7 +64,7 @@ class Meetings(NamedTuple):
 
 @lru_cache(maxsize=256)
 def meetings(g: Axes) -> Meetings:
-    """All of a geometry, of which none is with padding."""
+    """All meetings in a geometry but those with padding."""
     place, inside = np.zeros((1, 1), np.intp), np.ones((1, 1), bool)
     for size, k, s, p, d, out in zip(*(g[i] for i in range(6)), strict=True):
         along = np.arange(out)[:, None] * s + np.arange(k) * d - p
@@ -75,7 +75,7 @@ def meetings(g: Axes) -> Meetings:
 
 
 def _each_with_each(function: Any, a: Array, b: Array) -> Array:
-    """Of pairs (place, tap) along some axes, and those along the next one."""
+    """`function` of each pair (place, tap) along some axes with each along the next axis."""
     both: Array = function(a[:, None, :, None], b[None, :, None, :])
     return both.reshape(a.shape[0] * b.shape[0], -1)
 

@@ -165,7 +165,7 @@ def batch_normalization_gradient(
 
 
 def fixed_batch_normalization(f: Any, x: Array, parameters: tuple[Array, ...], shape: Shape) -> Any:
-    """By a given mean and variance of each channel."""
+    """Normalization by a given mean and variance of each channel."""
     examples, channels, places = shape
     rows, known = np.ascontiguousarray(x).reshape(examples, -1), contiguous(*parameters)
     y, scale = np.empty(rows.shape, x.dtype), np.empty(channels, x.dtype)

@@ -33,7 +33,7 @@ def _add_to_rows(y: Write2, b: Read1, start: int, stop: int) -> None:
 
 @compiled
 def _sum_of_rows(g: Read2, part: Write1, total: Write1, start: int, stop: int) -> None:
-    """Of the columns from `start` to `stop`, with the bits of the backend's `sum`."""
+    """The sums of columns `start` to `stop`, with the bits of the backend's `sum`."""
     sums, some = total[start:stop], part[start:stop]
     for first in range(0, g.shape[0], ROWS):
         for j in range(some.size):

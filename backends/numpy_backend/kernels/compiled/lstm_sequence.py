@@ -66,7 +66,7 @@ def _steps(
     h_first: Read2, c_first: Read2, x: Read3, W: Read2,
     z: Write3, gates: Write3, c: Write3, h: Write3, function: int,
 ) -> None:  # fmt: skip
-    """Of W (4 u, u), or of it transposed."""
+    """All steps forward; W is (4 u, u), or transposed (u, 4 u)."""
     steps, n, columns = x.shape
     units = h.shape[2]
     turned = int(W.shape[0] == columns)
@@ -89,7 +89,9 @@ def _steps_back(
     g: Read3, c_first: Read2, z: Read3, c: Read3, W: Read2,
     gates: Write3, buffer: Write2, gc: Write3, gh: Write3, gx: Write3, given: int, function: int,
 ) -> None:  # fmt: skip
-    """Of gc[0] and gh[0] those of the step are read, into gc[1] those of the step before go."""
+    """All steps backward. Each reads the gradients of its cells and outputs in gc[0] and gh[0],
+    and leaves those of the step before there; gc[1] is in between.
+    """
     steps, n, columns = z.shape
     units = W.shape[1]
     for last in range(steps):
@@ -111,12 +113,12 @@ def _steps_back(
 
 
 def _turns(steps: int, n: int) -> bool:
-    """Whether the steps are worth to transpose W: OpenBLAS multiplies some rows by it sooner."""
+    """Whether transposing W pays for itself: OpenBLAS multiplies some rows by it faster."""
     return n >= TURNED[0] and steps >= TURNED[1]
 
 
 def _is_short(steps: int, n: int, units: int, dtype: Any) -> bool:
-    """Whether the product of a step takes less time than to call it and the loops beside it."""
+    """Whether the product of a step takes less time than calling it, and the loops beside it."""
     most = SHORT if _turns(steps, n) else few_rows.LEAST
     return 4 * n * units * units < most and available(dtype)
 

@@ -109,7 +109,7 @@ def two(rows: Array) -> tuple[Array, Array]:
 
 
 def _shape(f: Any, x: Array, *parameters: Array) -> Shape | None:
-    """Of x as (examples, channels, places), places being 1 where channels lie side by side."""
+    """The shape of x as (examples, channels, places); channels side by side have 1 place."""
     return _shape_of(x.shape, f.axis, *[a.shape for a in parameters])
 
 
@@ -215,7 +215,7 @@ def fixed_batch_normalization(
 
 
 def fixed_batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
-    """Of few elements all five gradients from the sums of channels."""
+    """All five gradients: of few elements from the sums of channels, else from the formulas."""
     x, gamma, mean, var = [f._sources[i].data for i in (0, 1, 3, 4)]
     if not suits(x, g, calls=CALLS):
         return NotImplemented

@@ -43,7 +43,7 @@ LARGE = 1 << 16  # elements of an image
 
 
 class _Windows(NamedTuple):
-    """The same windows as places in padded images of one axis."""
+    """Windows, with their places in padded images that are seen as one axis."""
 
     laid: Laid
     out: Shape
@@ -83,13 +83,13 @@ def _kept(make: Callable[..., _Windows]) -> Callable[..., _Windows]:
 
 @_kept
 def _windows(size: Shape, ksize: Sizes, stride: Sizes, padding: Sizes, cover_all: bool) -> _Windows:
-    """Those of pooling."""
+    """The windows of pooling."""
     return _flat(laid(size, ksize, stride, padding, 1, cover_all))
 
 
 @_kept
 def _spread(shape: Shape, size: Shape, stride: Sizes, padding: Sizes) -> _Windows:
-    """Those which make `shape`, (*ksize, *out), of images of a size."""
+    """The windows by which `shape`, (*ksize, *out), comes of images of a size."""
     return _flat(folded((1, 1, *shape), size, stride, padding))
 
 
@@ -158,7 +158,10 @@ def _greatest(
     start: int,
     stop: int,
 ) -> None:
-    """Of windows in rows of a width, whose first elements are `step` apart."""
+    """The greatest element of each window, and its place in it.
+
+    Windows stand in rows of `width`, in which their first elements are `step` apart.
+    """
     plane, windows, taps = x.shape[1], y.shape[1], steps.size
     _rows(x, starts, steps, y, indexes, plane, windows, taps, width, step, start, stop)
 

@@ -56,7 +56,7 @@ def _corners(
     start: int,
     stop: int,
 ) -> None:
-    """Of images from `start` to `stop`: the four pixels around each place, or -1, and shares."""
+    """The four pixels around each place of images `start` to `stop`, -1 outside, and shares."""
     for n in range(start, stop):
         for k in range(grid.shape[2]):
             left, right, _ = _between(grid[n, 0, k], half_w, ONE + w)

@@ -12,7 +12,7 @@ LEAST = 65536  # elements to be added for each part
 
 @compiled
 def _add_rows(tables: Write3, rows: Indices, values: Read3, start: int, stop: int) -> None:
-    """Those of rows `start` to `stop`, in their order."""
+    """Add, in their order, the values that belong to rows `start` to `stop`."""
     for k in range(tables.shape[0]):
         for i in range(rows.size):
             if start <= rows[i] < stop:

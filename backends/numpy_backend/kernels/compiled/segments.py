@@ -25,7 +25,7 @@ LEAST = 65536  # elements to be compared for each part
 def _extremes(
     rows: Read2, segments: Indices, y: Write2, most: int, begun: WriteInts, start: int, stop: int
 ) -> None:
-    """Those of segments `start` to `stop`; NaN stays once it has come."""
+    """The extremes of segments `start` to `stop`; a NaN makes that of its segment NaN."""
     for i in range(segments.size):
         k = segments[i]
         if start <= k < stop:

@@ -40,7 +40,7 @@ def _losses(
     start: int,
     stop: int,
 ) -> None:
-    """Of blocks of places: maxima, logarithms of sums of exp(x - maximum), losses, and weights."""
+    """Maxima, logarithms of sums of exp(x - maximum), losses and weights of blocks of places."""
     classes, places = x.shape[1], x.shape[2]
     blocks = (places + BLOCK - 1) // BLOCK
     for unit in range(start, stop):

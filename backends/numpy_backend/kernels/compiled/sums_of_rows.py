@@ -19,7 +19,7 @@ def plain_sum(row: Any) -> Any:
 
 @inlined_sum
 def plain_squares(row: Any, m: Any) -> Any:
-    """Of such a row, the sum of squared differences from a number."""
+    """The sum of squared differences from `m`, of such a row."""
     total = ZERO
     for i in range(row.size):
         total += (row[i] - m) * (row[i] - m)
@@ -28,7 +28,7 @@ def plain_squares(row: Any, m: Any) -> Any:
 
 @inlined_sum
 def plain_products(given: Any, row: Any, m: Any) -> Any:
-    """Of such rows, the sums of what is given and of it times differences from a number."""
+    """The sums of `given`, and of `given` times the differences of `row` from `m`."""
     s, p = ZERO, ZERO
     for i in range(given.size):
         s += given[i]

@@ -47,7 +47,7 @@ class Tiles(NamedTuple):
 
 
 def tiles_of(x: Array, y: Array, pad: tuple[int, ...], most: int) -> Tiles:
-    """Those of convolutions of x that give y, up to `most` in a panel, but whole rows of them."""
+    """The tiles of convolutions from x to y; a panel has whole rows of them, `most` if it can."""
     down, across = [-(-size // 2) for size in y.shape[2:]]
     band = max(1, min(down, most // across))
     known = (down, across, band, -(-down // band), max(1, most // (band * across)))

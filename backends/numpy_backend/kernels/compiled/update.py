@@ -454,7 +454,7 @@ def _of_one_rate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     def prepared(params: list[Array], states: list[State]) -> Any:
-        """The same for parameters that stay."""
+        """As that of the kernel; None where the rates at setup differ."""
         if len({float(state["initial_alpha"]) for state in states}) > 1:
             return None
         return kernel.prepared(params, states)  # type: ignore[attr-defined]
