@@ -42,3 +42,18 @@ def refuse_outside(
         wrong = (host < 0) | (host >= size)
         at = tuple([int(i[0]) for i in wrong.nonzero()])
         raise OutOfRange(f"{where}: expected {name} in [0, {size}), got {host[at]} at {at}. {cure}")
+
+
+def refuse_beyond(where: str, numbers: Any, axis: int, size: int) -> None:
+    """Raise IndexError where numbers of an index, which may count from the end, leave an axis.
+
+    It looks as `refuse_outside` does; truth values are passed over.
+    """
+    backend = of(numbers)
+    if backend.kind(numbers.dtype) not in "iu":
+        return
+    wide = backend.xp.astype(numbers, backend.xp.int64)
+    if backend.outside(wide + size, 2 * size):
+        raise IndexError(
+            f"{where}: expected numbers from {-size} to {size - 1} for axis {axis}, got others."
+        )

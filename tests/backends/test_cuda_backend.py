@@ -554,6 +554,28 @@ def test_decompositions_are_looked_at_in_debug_mode(
     assert asked == ["raise", "raise"]
 
 
+@pytest.mark.parametrize("number", [3, -4])
+def test_indexes_beyond_an_axis_are_refused_in_debug_mode(gpu: CudaBackend, number: int) -> None:
+    """CuPy itself would begin again with the first element."""
+    at = gpu.asarray(np.array([0, number], "int8"))
+    x = core.Variable(gpu.asarray(np.arange(6.0).reshape(3, 2)), requires_grad=False)
+
+    namespace = x.__array_namespace__()
+    calls = {
+        "GetItem": lambda: F.get_item(x, (..., at, slice(1))),
+        "SetItem": lambda: x.__setitem__((at, None), 1.0),
+        "Take": lambda: namespace.take(x, at, axis=0),
+        "TakeAlongAxis": lambda: namespace.take_along_axis(x, at[:, None], axis=0),
+    }
+    for name, call in calls.items():
+        with (
+            core.using_config("debug", True),
+            pytest.raises(IndexError, match=f"{name}: exp.*axis 0"),
+        ):
+            call()
+    assert np.array_equal(x.array.get(), np.arange(6.0).reshape(3, 2))
+
+
 def test_the_namespace_describes_itself(gpu: CudaBackend) -> None:
     info = gpu.xp.__array_namespace_info__()
     assert info.default_device() == Device(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any
@@ -19,6 +20,7 @@ from core.typing import Array, Index
 from plugins.functions.array.broadcast import SumTo
 from plugins.functions.array.cast import cast
 from plugins.functions.array.where import Where
+from plugins.functions.labels import refuse_beyond
 
 
 class GetItem(FunctionNode):
@@ -163,17 +165,40 @@ def _may_name_twice(slices: Any) -> bool:
 
 
 def _refuse_outside(operation: str, backend: Any, x: Any, slices: Any) -> None:
-    """Raise IndexError for numbers beyond an axis, which some libraries move to its end."""
-    parts = slices if isinstance(slices, tuple) else (slices,)
-    if backend is host() or not any([type(part) is int for part in parts]):
+    """Raise IndexError for numbers beyond an axis, which some libraries move to its end, or around.
+
+    Those in arrays are looked at in debug mode alone: to look may be to wait for a device.
+    """
+    if backend is host():
         return
+    parts = slices if isinstance(slices, tuple) else (slices,)
     if any([is_array(part) or isinstance(part, list) for part in parts]):
+        if core.is_debug():
+            _refuse_beyond(operation, x.shape, parts)
+        return
+    if not any([type(part) is int for part in parts]):
         return
     shown = host().xp.broadcast_to(host().xp.zeros((), bool), tuple(x.shape))
     try:
         shown[slices]
     except IndexError as error:
         raise IndexError(f"{operation}: {error}") from None
+
+
+def _refuse_beyond(operation: str, shape: Any, parts: Sequence[Any]) -> None:
+    parts = [host().asarray(part) if isinstance(part, list) else part for part in parts]
+    axis, left = 0, len(shape) - sum(map(_axes, parts))
+    for part in parts:
+        if is_array(part) and axis < len(shape):
+            refuse_beyond(operation, part, axis, shape[axis])
+        axis += left if part is ... else _axes(part)
+
+
+def _axes(part: Any) -> int:
+    """How many axes a part of an index is for: a mask has as many as it has itself."""
+    if is_array(part) and one_backend(part).kind(part.dtype) == "b":
+        return int(part.ndim)
+    return int(part is not None and part is not ...)
 
 
 def _with_all_axes(x: Any, slices: Any, error: IndexError) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers, is_debug
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.reshape import reshape
+from plugins.functions.labels import refuse_beyond
 
 
 class Take(FunctionNode):
@@ -24,6 +25,8 @@ class Take(FunctionNode):
     )
 
     def compute(self, xp, x, indices):
+        if is_debug():  # some libraries move them to the end, or around
+            refuse_beyond("Take", indices, self.axis, x.shape[self.axis])
         return xp.take(x, indices, axis=self.axis)
 
     def gradient_x(self, xp, g, indices):
