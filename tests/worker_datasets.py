@@ -125,6 +125,11 @@ class Lambdas(Numbers):
 class Draws(Numbers):
     """Random numbers from wherever a dataset may draw them."""
 
+    def __init__(self, length):
+        super().__init__(length)
+        self.kept = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
+
     def __getitem__(self, index):
         ours = core.backend.get("numpy").random.uniform()
-        return index, random.random(), np.random.rand(), float(ours)
+        shared = random.random(), np.random.rand(), float(ours)
+        return index, *shared, *[float(generator.random()) for generator in self.kept]

@@ -14,6 +14,7 @@ import numpy as np
 import core
 from core.registry.threads import set_threads
 from plugins.iterators.positioned import located
+from plugins.processes import generators
 from plugins.processes.ipc import decode
 from plugins.processes.settings import take
 
@@ -56,6 +57,7 @@ class Loader:
                     "of the dataset into a module, or use MultithreadIterator."
                 )
             raise
+        generators.seed(None)
 
     def load(
         self, indices: Sequence[int], key: tuple[int, ...] | None, settings: dict[str, Any]
@@ -81,4 +83,5 @@ def _seed(key: tuple[int, ...]) -> None:
     words = np.random.SeedSequence(key).generate_state(4)
     np.random.seed(words)
     random.seed(words.tobytes())
+    generators.seed(key)
     core.seed(int(words[0]) << 32 | int(words[1]))

@@ -51,7 +51,7 @@ class MultiprocessIterator(PrefetchIterator):
     `MultiprocessIterator.TimeoutWarning`. Workers are replaced when each has had `maxtasksperchild`
     tasks, on average. After `core.seed`, random numbers that a dataset draws depend on the seed,
     the example, its place in the passes and the number of resets alone: as to them, too, a resumed
-    run is the same.
+    run is the same. Generators that it keeps are seeded anew in the workers, each by itself.
 
     Errors of the dataset are raised when its batch is asked for, with a note that names the index.
     A worker that dies is a `MultiprocessIterator.WorkerDied`, which says what to do. `finalize`,

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plugins.processes import generators
+
 _SMALL = 1 << 16  # bytes that are copied anyway
 _LOOKS = 16
 
@@ -43,12 +45,15 @@ _maps: weakref.WeakValueDictionary[str, mmap.mmap] = weakref.WeakValueDictionary
 
 
 def dumps(obj: Any, protocol: int, buffer_callback: Callable[[Any], Any] | None) -> bytes:
-    """Pickle as `pickle.dumps` does, but for arrays in mapped files that nobody can write to."""
+    """Pickle as `pickle.dumps` does, but for arrays in mapped files that nobody can write to, and
+    for random generators.
+    """
     file = BytesIO()
     pickler = pickle.Pickler(file, protocol, buffer_callback=buffer_callback)
     pickler.dispatch_table = copyreg.dispatch_table | {
         np.ndarray: _reduced,
         np.memmap: _reduced,
+        **dict.fromkeys(generators.KINDS, generators.reduced),
     }
     pickler.dump(obj)
     return file.getvalue()
