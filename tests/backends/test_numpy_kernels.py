@@ -215,11 +215,12 @@ SHAPES: dict[str, list[tuple[int, ...]]] = {
     "EmbedIDFunction": [(8,), (256, 256)],
     "LinearFunction": [(8, 256), (256, 256), (256,)],
     "PlaceItem": [(8,), (8,)],
+    "SelectItem": [(8, 9), (8,)],
     "AddAlongAxis": [(4, 8), (4, 8)],
     "AddTaken": [(4, 8), (8,)],
     "TakeAlongAxis": [(4, 9), (4, 8)],
 }
-NUMBERS = {"EmbedIDFunction": 0, "PlaceItem": 1, "TakeAlongAxis": 1}
+NUMBERS = {"EmbedIDFunction": 0, "PlaceItem": 1, "SelectItem": 1, "TakeAlongAxis": 1}
 NUMBERS |= {"AddAlongAxis": 1, "AddTaken": 1}
 """Operations -> the input that is of whole numbers."""
 

@@ -65,6 +65,17 @@ def test_the_gradient_of_a_product_is_right_where_elements_are_zero():
         check_double_backward(F.prod, x, np.array(1.5), np.ones(7))
 
 
+def test_prod_of_some_elements_with_zeros_has_the_products_of_the_others():
+    x = np.random.default_rng(0).normal(size=(5, 7))
+    x[1, 3] = x[2, 0] = x[2, 6] = 0
+    others = np.array([[np.prod(np.delete(row, i)) for i in range(7)] for row in x])
+    for turned, axis in ((x, 1), (x.T, 0)):
+        v = core.Variable(turned.astype("f"))
+        F.sum(F.prod(v, axis=axis)).backward()
+        expected = others if axis else others.T
+        np.testing.assert_allclose(v.grad, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_every_one_of_equal_extrema_gets_the_gradient():
     x = Variable(np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]))
     F.sum(F.max(x, axis=1)).backward()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, anything, integers
 from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside, widened
@@ -32,10 +34,14 @@ class SelectItem(FunctionNode):
     domain = Domain("(n,k),(n)->(n)", x=anything(), t=integers(0, "k"), dims={"k": (1, 4)})
 
     def compute(self, xp, x, t):
+        self.check_values(xp, x, t)
+        return xp.take_along_axis(x, t[:, None], axis=1)[:, 0]
+
+    def check_values(self, xp: Any, x: Any, t: Any) -> None:
+        """Refuse places that are not there."""
         refuse_outside(
             "SelectItem", self.backend, "t", t, x.shape[1], "It holds numbers of columns of x."
         )
-        return xp.take_along_axis(x, t[:, None], axis=1)[:, 0]
 
     def gradient_x(self, xp, g, t):
         return PlaceItem(self.input_shape(0)[1]).evaluate(g, t)

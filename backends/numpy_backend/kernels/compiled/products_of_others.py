@@ -12,6 +12,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiler import (
+    MANY,
     Array,
     Read2,
     Read3,
@@ -60,7 +61,7 @@ def prod_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     x = f._sources[0].data
     axis = range(x.ndim) if f.axis is None else (f.axis,) if isinstance(f.axis, int) else f.axis
     axes = sorted([a % x.ndim for a in axis])
-    if not suits(x) or not axes or axes != [*range(axes[0], axes[-1] + 1)]:
+    if not suits(x, calls=MANY) or not axes or axes != [*range(axes[0], axes[-1] + 1)]:
         return NotImplemented
     n, after = prod([x.shape[a] for a in axes]), prod(x.shape[axes[-1] + 1 :])
     before = x.size // (n * after)

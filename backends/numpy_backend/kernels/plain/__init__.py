@@ -18,6 +18,7 @@ COMPUTE = {
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
     f"{_FUNCTIONS}.array.pad:ConstantPad": f"{__name__}.pad:constant_pad",
     f"{_FUNCTIONS}.array.select_item:PlaceItem": f"{__name__}.places:place_item",
+    f"{_FUNCTIONS}.array.select_item:SelectItem": f"{__name__}.places:select_item",
     f"{_FUNCTIONS}.array.take:AddTaken": f"{__name__}.places:add_taken",
     f"{_FUNCTIONS}.connection.embed_id:EmbedIDFunction": f"{_WEIGHTS}:embed_id",
     f"{_FUNCTIONS}.namespace.selection:AddAlongAxis": f"{__name__}.places:add_along_axis",
