@@ -118,9 +118,9 @@ def _no_way_back(y: Variable) -> GraphError:
             "result."
         )
     return GraphError(
-        "backward: this Variable needs no gradient, so nothing leads back from it. Was it made of "
-        "parameters that are all frozen, under no_backprop_mode(), by an operation without a "
-        "derivative, or inside another backward? There, record it by core.force_backprop_mode()."
+        "backward: this Variable needs no gradient. Was it made of parameters that are all frozen, "
+        "under no_backprop_mode(), by core.hessian or its kin, an operation without derivative, or "
+        "inside another backward? There, record it by core.force_backprop_mode()."
     )
 
 
