@@ -176,7 +176,8 @@ class MultiNodeOptimizer(GradientMethod):
         else:
             count, self._counted = (self._counted if self._parts else _UNCOUNTED), 0
         self._agree()
-        settings = f"{self!r}{[*self.groups] or ''}"  # with rates that ranks have for themselves
+        # With these, ranks that have another rate for themselves would go apart.
+        settings = f"{self!r}{[*self.groups] or ''}{self._hooks.settings() or ''}"
         note, of = self._draws.noted(count), f"update of an optimizer, {settings}"
         counts = self._draws.heard(self._communicator.tell(of, note))
         if _UNCOUNTED in counts:

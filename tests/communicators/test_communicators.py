@@ -95,6 +95,7 @@ def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
             "has_a_rate_of_its_own_among_many",
             r"rank 0 has update.*4/\*', eps=1e-07\)\] and rank 1 has update.*alpha=0.25",
         ),
+        ("has_a_decay_of_its_own", "rank 0 is at .update.*'rate': 0.5.*rank 1 at.*'rate': 0.25"),
         (
             "never_goes_back",
             "waits for rank 0.*backward of functions.send to rank 1.*Rank 1 has to",

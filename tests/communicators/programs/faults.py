@@ -183,6 +183,14 @@ def has_a_rate_of_its_own_among_many():
             groups[-1].alpha = 0.25
 
 
+def has_a_decay_of_its_own():
+    """The same for a hook."""
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(0.5), comm)
+    model = optimizer.setup(core.links.Classifier(core.links.Linear(2, 2))).target
+    optimizer.add_hook(core.optimizer_hooks.WeightDecay(0.5 - 0.25 * comm.rank))
+    optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+
+
 def never_goes_back():
     """Send what another rank makes no use of."""
     comm.time_limit = 60
