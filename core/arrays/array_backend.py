@@ -68,7 +68,7 @@ class Device:
         return str(self)
 
     def is_array_supported(self, array: Any) -> bool:
-        """Whether it is an array that lives on this device."""
+        """Whether `array` lives on this device."""
         return isinstance(array, self.backend.array_type) and self.backend.device_of(array) == self
 
     def send(self, array: Any) -> Any:

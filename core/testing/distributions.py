@@ -296,7 +296,7 @@ def _close(found: Any, expected: Any, name: str) -> None:
 
 
 def _correlation(one: Any, other: Any) -> float:
-    """That of ranks, equal values having one; 0 where there is but one value."""
+    """The rank correlation, where equal values share a rank; 0 where there is but one value."""
     ranks = []
     for values in (one, other):
         _, places, counts = np.unique(values, return_inverse=True, return_counts=True)

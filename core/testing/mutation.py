@@ -50,7 +50,7 @@ def _all(op: Any) -> Iterator[Mutant]:
 
 
 def _general(op: Any) -> Iterator[Mutant]:
-    """Of an op in the general form, which says what it retains as it goes."""
+    """Mutants of an op in the general form, which says what it retains as it goes."""
     yield Mutant("forward + 0.001", _with_forward(op, _shifted), "forward")
     yield Mutant("another dtype", _with_forward(op, _recast), "forward")
     yield Mutant("a written-to input", _with_forward(op, _writing), "mutation")
@@ -66,7 +66,7 @@ def _gradient_mutants(op: Any) -> Iterator[Mutant]:
                 _subclass(op, {name: _scaled(rule, i)}),
                 "gradient",
             )
-        for lost in _retained(op, rule):
+        for lost in _retained(rule):
             yield Mutant(
                 f"{name} without {lost}", _subclass(op, {name: _without(rule, lost)}), "gradient"
             )
@@ -78,7 +78,7 @@ def _rules(op: Any) -> dict[str, Function]:
     return {f"gradient_{name}": rule for name, rule in op.declared.rules.items()}
 
 
-def _retained(op: Any, rule: Function) -> list[str]:
+def _retained(rule: Function) -> list[str]:
     return [name for name in list(inspect.signature(rule).parameters)[3:] if name != "needs_grad"]
 
 

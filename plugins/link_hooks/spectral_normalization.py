@@ -106,7 +106,7 @@ class SpectralNormalization(WeightHook):
         return F.reshape(weight, (weight.shape[0], -1))
 
     def _array(self, link: Link, weight: Variable) -> Any:
-        """The same as an array, in which a 16-bit float cannot overflow."""
+        """The weight as a matrix, an array; 16-bit floats become float32, and cannot overflow."""
         array = self._matrix(link, Variable(weight.array, requires_grad=False)).array
         backend = weight.backend
         narrow = backend.dtype_name(array.dtype) in SIXTEEN_BIT

@@ -91,5 +91,5 @@ class WeightHook(LinkHook, ABC):
         _calls[args.link].release()
 
     def forward_interrupted(self, args: ForwardArgs) -> None:
-        """The same."""
+        """Put the parameter back, as after a call that ends."""
         self.forward_postprocess(args)

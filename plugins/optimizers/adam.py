@@ -37,7 +37,7 @@ class _AdamsRule(MomentsRule):
 
     @property
     def lr(self) -> float:
-        """The same."""
+        """`alpha_t`, by the name that observers of the learning rate look for."""
         return self.alpha_t
 
     @classmethod
@@ -144,10 +144,10 @@ _VARIANTS: dict[tuple[bool, bool], type[UpdateRule]] = {
 
 
 class _Option:
-    """An option of `Adam`, which says of what class the rules are that `setup` gives.
+    """An option of `Adam`, which chooses the class of the rules that `setup` gives.
 
     Args:
-        rules: Those for which it is true.
+        rules: The classes for which the option is true.
     """
 
     def __init__(self, *rules: type[UpdateRule]) -> None:
@@ -237,7 +237,7 @@ class Adam(GradientMethod):
 
     @property
     def lr(self) -> float:
-        """The same: what an observer of the learning rate shows. Set `alpha` to change it."""
+        """`alpha_t`, by the name that observers look for. Set `alpha` to change it."""
         return self.alpha_t
 
     @lr.setter

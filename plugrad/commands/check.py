@@ -64,7 +64,7 @@ def _entry_points(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _plugins(project: dict[str, Any]) -> list[registry.Plugin]:
-    """Those of the distribution: others may have entry points of the same names."""
+    """The plugins of the distribution: others may have entry points of the same names."""
     key = canonical(project.get("name", ""))
     return [plugin for plugin in registry.installed.plugins() if plugin.key == key]
 

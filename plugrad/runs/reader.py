@@ -162,7 +162,7 @@ def _titles(roots: list[Path]) -> list[str]:
 
 
 def _natural(name: str) -> list[Any]:
-    """Such that `run-10` comes after `run-9`."""
+    """A key to sort by, such that `run-10` comes after `run-9`."""
     return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in re.split(r"(\d{1,18})", name)]
 
 

@@ -10,7 +10,7 @@ MOST_ROWS = 400
 
 
 def is_record(value: Any) -> bool:
-    """Whether it is what `RunRecord` writes."""
+    """Whether the content of a file is what `RunRecord` writes."""
     return isinstance(value, dict) and "started" in value and "command" in value
 
 
@@ -51,7 +51,7 @@ def _flatten(prefix: str, value: dict[str, Any], rows: list[list[str]], depth: i
 
 
 def state(records: list[dict[str, Any]]) -> tuple[str, str]:
-    """Whether it runs, and what to say of it: 'ended', 'failed' or 'running'."""
+    """Whether the run goes on, and what to say of it: 'ended', 'failed' or 'running'."""
     last = records[-1]
     if last.get("ended") is None:
         return "running", ""

@@ -70,13 +70,13 @@ def conv_fprop(graph: Any, inputs: Any, *windows: Any) -> Any:
 
 
 def conv_dgrad(graph: Any, inputs: Any, *windows: Any) -> Any:
-    """Its adjoint in the image."""
+    """The adjoint of convolution in the image."""
     loss, filters = inputs
     return [graph.conv_dgrad(loss=loss, filter=filters, **_named(windows))]
 
 
 def conv_wgrad(graph: Any, inputs: Any, *windows: Any) -> Any:
-    """Its adjoint in the filters."""
+    """The adjoint of convolution in the filters."""
     image, loss = inputs
     return [graph.conv_wgrad(image=image, loss=loss, **_named(windows))]
 

@@ -75,7 +75,7 @@ def from_data(data: Any, *, size: int | None = None) -> TabularDataset:
 
 
 def _is_named(data: Any) -> bool:
-    """Whether it is a pair of a name, or a tuple of names, and a column."""
+    """Whether `x` is a pair of a name, or a tuple of names, and a column."""
     if not isinstance(data, tuple) or len(data) != 2:
         return False
     names = data[0] if isinstance(data[0], tuple) else (data[0],)

@@ -28,12 +28,12 @@ class DelegateDataset(TabularDataset):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the dataset."""
+        """The keys of the dataset."""
         return self.dataset.keys
 
     @property
     def mode(self) -> Mode:
-        """That of the dataset."""
+        """The mode of the dataset."""
         return self.dataset.mode
 
     def get_examples(self, indices: Rows, key_indices: Keys) -> tuple[Any, ...]:

@@ -44,7 +44,7 @@ class Slice(DelegateDataset):
 
     @property
     def mode(self) -> Mode:
-        """That of the table; None for a column alone."""
+        """The mode of the table; None for a column alone."""
         return None if self._single else self.dataset.mode
 
     def get_examples(self, indices: Rows, key_indices: Keys) -> tuple[Any, ...]:

@@ -91,13 +91,13 @@ class TabularDataset(DatasetMixin):
         return Slicer(self)
 
     def astuple(self) -> TabularDataset:
-        """The same with tuples as examples."""
+        """The same table with tuples as examples."""
         from plugins.datasets.tabular.views import InMode
 
         return InMode(self, tuple)
 
     def asdict(self) -> TabularDataset:
-        """The same with dicts as examples."""
+        """The same table with dicts as examples."""
         from plugins.datasets.tabular.views import InMode
 
         return InMode(self, dict)
@@ -129,13 +129,13 @@ class TabularDataset(DatasetMixin):
     def transform_batch(
         self, keys: str | tuple[str, ...], transform_batch: Callable[..., Any]
     ) -> TabularDataset:
-        """The same with a function that gets columns of several rows, and gives such."""
+        """As `transform`, with a function from columns of several rows to new columns."""
         from plugins.datasets.tabular.transforms import BatchTransformed
 
         return BatchTransformed(self, keys, transform_batch)
 
     def with_converter(self, converter: Callable[..., Any]) -> TabularDataset:
-        """The same; `convert` calls `converter` with the columns (named ones for dicts)."""
+        """The same table; `convert` calls `converter` with its columns (named ones for dicts)."""
         from plugins.datasets.tabular.views import WithConverter
 
         return WithConverter(self, converter)

@@ -98,12 +98,12 @@ class Joined(DelegateDataset):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of all the tables."""
+        """The keys of all the tables."""
         return self._keys
 
     @property
     def mode(self) -> Mode:
-        """That of the first table; tuple where its examples are single values."""
+        """The mode of the first table; tuple where its examples are single values."""
         return self.dataset.mode or tuple
 
     def get_examples(self, indices: Rows, key_indices: Keys) -> tuple[Any, ...]:

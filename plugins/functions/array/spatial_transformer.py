@@ -97,7 +97,7 @@ class SpatialTransformerSampler(FunctionNode):
     )
 
     def corners(self, xp: Any, grid: AnyArray, shape: Shape) -> list[Any]:
-        """Of each of four pixels around the places: row, share, and the share's slopes."""
+        """The four pixels around the places: the row of each, its share, and the share's slopes."""
         integer = self.backend.dtype("int64")
         n, _, h, w = shape
         left, right, move_right = _between(xp, grid[:, 0, :, :], w)

@@ -129,7 +129,7 @@ def _variance(x: Variable, means: Variable, member: Any, margin: float, norm: in
 
 
 def _distance(means: Variable, margin: float, norm: int) -> Variable:
-    """By how much pairs of means are nearer than twice the margin, squared, on average."""
+    """The mean over pairs of means of how much nearer than twice the margin they are, squared."""
     pairs = list(combinations(range(means.shape[1]), 2))
     if not pairs:
         return sum(means[:, :0])

@@ -153,7 +153,7 @@ def _pooled(
 
 
 def _maxima(x: Variable, axis: int, count: int) -> Variable:
-    """Of windows that are all as long as the longest one: others have their last element again."""
+    """The maxima of windows along an axis; shorter windows repeat their last element."""
     windows = windows_of(x.shape[axis], count)
     longest = max([j - i for i, j in windows])
     places = [min(i + k, j - 1) for i, j in windows for k in range(longest)]

@@ -87,5 +87,5 @@ class WeighedRegions(FunctionNode):
 
 
 def weighed(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
-    """The same of a Variable."""
+    """The weighed regions of a Variable; see `WeighedRegions`."""
     return WeighedRegions.call(x, roi_indices, rows, columns)

@@ -123,7 +123,7 @@ def run_together(
     bs: Any,
     x: Variable,
 ) -> Any:
-    """The same of sequences of one length, with x (steps, n, in_size) and the outputs alike."""
+    """As `run`, for sequences of one length: x is (steps, n, in_size), and the outputs alike."""
     (steps, n), states = x.shape[:2], [as_variable(s) for s in states]
     _check(name, cell, directions * n_layers, dropout_ratio, states, ws, bs, [x.ndim - 1], [n])
     rows, cuts = reshape(x, (steps * n, x.shape[2])), range(n, steps * n, n)

@@ -177,7 +177,7 @@ def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
 
 
 def _apart(xs: Sequence[Variable]) -> tuple[Variable, ...]:
-    """The same arrays in Variables that lead nowhere."""
+    """New Variables of the same arrays, without a graph behind them."""
     return tuple([Variable(x.array, requires_grad=x.requires_grad) for x in xs])
 
 

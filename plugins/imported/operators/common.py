@@ -139,9 +139,9 @@ def is_float(x: Variable) -> bool:
     return dtype_of(x) in FLOATING
 
 
-def axes_of(node: Any, given: Variable | None, default: Any = None) -> Any:
-    """Axes, which are an input or, in earlier opsets, a setting."""
+def axes_of(node: Any, given: Variable | None) -> Any:
+    """Axes, an input or, in earlier opsets, a setting; None where there are none."""
     if given is not None:
         return tuple(ints(given))
     found = node.get("axes")
-    return default if found is None else tuple(found)
+    return None if found is None else tuple(found)

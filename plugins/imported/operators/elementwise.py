@@ -63,7 +63,7 @@ def _power(node: Any, x: Any, y: Any) -> Any:
 
 
 def _reduced(name: str) -> Any:
-    """Of any number of inputs."""
+    """The operator that combines any number of inputs, two at a time."""
     return plain(lambda node, *inputs: reduce(getattr(xp_of(inputs[0]), name), inputs))
 
 

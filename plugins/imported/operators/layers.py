@@ -123,7 +123,7 @@ class _Windows(NamedTuple):
 
     @classmethod
     def of(cls, node: Any, x: Any) -> _Windows:
-        """Those of a node."""
+        """The windows of a node."""
         ksize = tuple(node.get("kernel_shape"))
         stride, dilate = _steps(node, x.ndim - 2)
         before, given = _pads(node, x.shape[2:], ksize, stride, dilate)

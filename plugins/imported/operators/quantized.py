@@ -39,10 +39,10 @@ def _spread(xp: Any, node: Any, shape: Any, each: Any) -> Any:
     return whole[(slice(None),) * axis + (slice(shape[axis]),)]
 
 
-def _centred(node: Any, x: Any, zero: Any, dtype: str = "f8") -> Any:
-    """The integers less their zero point, on the host."""
-    a = host(x).astype(dtype)
-    return a if zero is None else a - _spread(np, node, x.shape, host(zero).astype(dtype))
+def _centred(node: Any, x: Any, zero: Any) -> Any:
+    """The integers less their zero point, on the host, in float64."""
+    a = host(x).astype("f8")
+    return a if zero is None else a - _spread(np, node, x.shape, host(zero).astype("f8"))
 
 
 def _result(node: Any, zero: Any) -> str:

@@ -98,7 +98,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
                 self._averages[path] = average
 
     def _weight(self, steps: int) -> float:
-        """Of the newest in an average over so many steps."""
+        """The weight of the newest values in an average over so many steps."""
         return 1 / steps if self.decay == 1 else (1 - self.decay) / (1 - self.decay**steps)
 
     def _parameters(self) -> Iterator[tuple[str, Parameter]]:

@@ -85,7 +85,7 @@ class GradientClipping(KnownAttributes, NeedsInit):
                 param.grad *= self.threshold / norm
 
     def _scale_on_device(self, params: list[Parameter], norm: AnyArray) -> None:
-        """The same by a rate that the host never sees; it is 1 where nothing is to be clipped."""
+        """Clip by a rate that the host never sees; it is 1 where nothing is to be clipped."""
         home = of(norm)
         xp = home.xp
         with home.beside(norm):

@@ -50,7 +50,7 @@ def squared_norms(arrays: Iterable[Any]) -> list[Any]:
 
 
 def wide_squared_norm(array: Any) -> Any:
-    """The same in the widest real dtype, which holds the squares of all that others hold."""
+    """`squared_norm` in the widest real dtype, which holds squares of all narrower numbers."""
     home = backend.of(array)
     with home.beside(array):
         wide = _wide(home, array)
