@@ -51,6 +51,11 @@ class TracedArray(Operators):
 
     # ------------------------------------------------------------------ what is known
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` asks for: the class of the arrays that it stands for."""
+        return self._tape.backend.array_type
+
     @property
     def ndim(self) -> int:
         """Number of axes."""
@@ -275,6 +280,11 @@ class TracedScalar(TracedArray):
     """
 
     __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """Its own: a scalar is an instance of no array's class."""
+        return TracedScalar
 
     def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
         return apply(plain, (self, other), {})

@@ -178,6 +178,17 @@ def test_a_write_to_what_may_be_a_copy_spoils_the_other(name):
         core.trace(function, np.ones((2, 3)).T)
 
 
+@pytest.mark.parametrize("how", [core.capture, core.vmap, lambda f: core.trace(f, np.ones((2, 3)))])
+def test_a_traced_array_is_an_instance_of_what_it_stands_for(how):
+    def function(x):
+        scaled = x * 2 if isinstance(x, np.ndarray) else x * 3
+        return scaled if isinstance(np.sum(scaled), np.ndarray) else scaled + 1
+
+    step, x = how(function), np.ones((2, 3))
+    for _ in range(3):
+        np.testing.assert_array_equal(step(x), function(x))
+
+
 INTO = {
     "clip in its place": lambda y, o: np.clip(y, -1, 1, y),
     "method in its place": lambda y, o: y.clip(-1, 1, o),
