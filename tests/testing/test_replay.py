@@ -60,7 +60,7 @@ def test_an_operation_that_keeps_what_it_saw_is_found():
         domain = Domain("(n)->(n)", x=real(-2, 2))
 
         def compute(self, xp, x):
-            if isinstance(x, np.ndarray):
+            if type(x) is np.ndarray:
                 return x * x
             return x * x + 0.001
 
