@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import core
 from core.registry.threads import set_threads
 from plugins.iterators.positioned import located
 from plugins.processes import generators
@@ -71,17 +70,11 @@ class Loader:
         for place, index in enumerate(indices):
             try:
                 if key is not None:
-                    _seed((*key[:-1], key[-1] + place, index & _WORD))
+                    own = (*key[:-1], key[-1] + place, index & _WORD)
+                    generators.seed_shared(own)
+                    generators.seed(own)
                 examples.append(self._dataset[index])
             except (Exception, SystemExit) as error:
                 where = f"MultiprocessIterator: raised by dataset[{index}] in a worker process."
                 raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
         return examples
-
-
-def _seed(key: tuple[int, ...]) -> None:
-    words = np.random.SeedSequence(key).generate_state(4)
-    np.random.seed(words)
-    random.seed(words.tobytes())
-    generators.seed(key)
-    core.seed(int(words[0]) << 32 | int(words[1]))

@@ -1,7 +1,7 @@
-"""Random generators that are handed to processes, each of which would draw the same numbers.
+"""Random generators in processes, each of which would draw the same numbers, or any.
 
 What a dataset keeps, as `self.rng = numpy.random.default_rng(0)`, is copied with it. A process that
-gets such a copy seeds it anew, before it draws.
+gets such a copy seeds it anew, before it draws. Those that a program has anyway are new in each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+import core
 
 KINDS = (np.random.Generator, np.random.RandomState, random.Random)
 
@@ -42,3 +44,11 @@ def seed(key: Sequence[int] | None) -> None:
             generator.seed(sequence.generate_state(4))
         else:
             generator.seed(sequence.generate_state(4).tobytes())
+
+
+def seed_shared(key: Sequence[int]) -> None:
+    """Let the generators that all of a program draws from draw what follows from the key."""
+    words = np.random.SeedSequence(key).generate_state(4)
+    np.random.seed(words)
+    random.seed(words.tobytes())
+    core.seed(int(words[0]) << 32 | int(words[1]))

@@ -5,6 +5,7 @@ import io
 import json
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from core import iterators, optimizers, training
 from core.errors import UpdateError
 from core.serializers import load_npz, save_npz
 from core.training import extensions
+from plugins.training.updaters import replica
 
 HOST = {"main": "numpy", "second": "numpy"}
 NEVER_LONGER = 30
@@ -273,6 +275,23 @@ def test_processes_that_run_go_back_to_a_saved_state(tmp_path):
     save_npz(tmp_path / "ended", updater)  # and from a dead process nothing is saved: see below
     with np.load(tmp_path / "running") as one, np.load(tmp_path / "ended") as other:
         assert one["worker:1"] == other["worker:1"] != ""
+
+
+def test_what_datasets_draw_in_a_process_follows_the_seed(monkeypatch):
+    for module, name in ((replica, "take"), (core, "use")):  # settings, which stay after it
+        monkeypatch.setattr(module, name, lambda given: None)
+
+    def drawn(number):
+        core.seed(7)
+        replica.Replica(number, parts.Model(), None, None, None, None, 1).prepare()
+        ours = core.backend.get("numpy").random.uniform()
+        return np.random.rand(), random.random(), float(ours)
+
+    try:
+        assert drawn(1) == drawn(1)
+        assert not {*drawn(1)} & {*drawn(2)}
+    finally:
+        core.seed(None)
 
 
 def with_failing(*how):

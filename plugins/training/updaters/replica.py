@@ -15,6 +15,7 @@ from core.arrays.random_streams import stream
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.registry.threads import num_threads, set_threads
+from plugins.processes.generators import seed_shared
 from plugins.processes.settings import settings, take
 from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import values_of
@@ -119,6 +120,7 @@ class Replica:
         take(self._settings)
         core.use(self._place)
         if self._seed is not None:
+            seed_shared([self._seed])  # also those that datasets draw from
             core.seed(self._seed)
         if self._device is not None:
             self._model.to_device(self._device)
