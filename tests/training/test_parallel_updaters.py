@@ -278,7 +278,7 @@ def test_processes_that_run_go_back_to_a_saved_state(tmp_path):
 
 
 def test_what_datasets_draw_in_a_process_follows_the_seed(monkeypatch):
-    for module, name in ((replica, "take"), (core, "use")):  # settings, which stay after it
+    for module, name in ((replica, "take"), (replica, "set_threads"), (core, "use")):  # would stay
         monkeypatch.setattr(module, name, lambda given: None)
 
     def drawn(number):
