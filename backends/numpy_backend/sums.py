@@ -6,7 +6,8 @@ row, so that the rounding of each addition counts: the mean of two million numbe
 then these sums; up to so many have the bits of `numpy.sum`.
 
 Along a last axis of a few elements, as of colours or coordinates, NumPy begins anew for each of
-them. There whole slices are added, in NumPy's order: a fortieth to half of the time.
+them. There whole slices are added, in NumPy's order: a fortieth to half of the time. Extremes and
+products of longer rows are compiled loops, where the order does not matter or costs accuracy.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import channels
+from backends.numpy_backend.kernels.compiled import channels, of_rows
 from backends.numpy_backend.kernels.compiled import running as running_loops
 from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, SMALL
 
@@ -114,11 +115,13 @@ def _in_order(ufunc: np.ufunc, columns: Any, out: Any) -> None:
 
 def _extreme(ufunc: np.ufunc) -> Callable[..., Any]:
     """NumPy's function of the greatest or least elements."""
-    reduce = ufunc.reduce
+    reduce, sign = ufunc.reduce, 1 if ufunc is np.maximum else -1
 
     def extreme(a: Any, axis: Any = None, out: Any = None, **options: Any) -> Any:
         if isinstance(a, np.ndarray) and out is None:
             found = _by_slices(ufunc, a, axis, options)
+            if found is None and a.size >= LARGE and compiler.available():
+                found = of_rows.extremes(a, axis, options, sign)
             if found is not None:
                 return found
         return reduce(a, axis, None, out, **options)
@@ -155,6 +158,8 @@ def multiplied(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> A
     """`numpy.prod`."""
     if isinstance(a, np.ndarray) and _own_floats(a, dtype):
         found = _by_slices(np.multiply, a, axis, options)
+        if found is None and a.size >= LARGE and compiler.available():
+            found = of_rows.products(a, axis, options)
         if found is not None:
             return found
     return _multiplied(a, axis, dtype, **options)

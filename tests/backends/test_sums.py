@@ -156,12 +156,40 @@ def test_a_short_last_axis_has_numpys_bits(
         if name in ("sum", "mean", "prod") and a.dtype in compiler.FLOATS:
             named = ours(a, axis=axis, dtype=dtype, keepdims=keepdims)
             np.testing.assert_array_equal(named, got, strict=True)
-    if name in ("max", "min", "prod") or axis is None or short <= sums.SHORT:
+    if name in ("max", "min") or axis is None or short <= sums.SHORT:
         np.testing.assert_array_equal(got, expected, strict=True)
         if axis not in (None, 0):
             np.testing.assert_array_equal(part, expected, strict=True)
     rounding = 1e-2 if dtype == "float16" else 1e-4
     np.testing.assert_allclose(turned, expected, rtol=rounding, atol=50 * rounding)
+
+
+@given(
+    st.integers(1, 9),
+    st.sampled_from([(17,), (300,), (2, 13), (5, 5, 7)]),
+    st.sampled_from([*EPS]),
+    st.integers(1, 2),
+    st.booleans(),
+    st.sampled_from([(), (np.nan,), (np.inf, -np.inf), (0.0, -0.0), (-np.inf, np.nan)]),
+)
+def test_rows_in_one_piece_have_numpys_extremes_and_precise_products(
+    rows: int, last: Any, dtype: str, threads: int, keepdims: bool, odd: Any
+) -> None:
+    a = np.random.RandomState(rows).uniform(-1.5, 1.5, (300, rows, *last)).astype(dtype)
+    a[-1].reshape(-1)[: len(odd)] = odd
+    axis = tuple(range(-len(last), 0)) if len(last) > 1 else -1
+    with using_threads(threads), np.errstate(invalid="ignore"):
+        for ours, name in ((sums.greatest, "max"), (sums.least, "min"), (sums.multiplied, "prod")):
+            got = ours(a, axis=axis, keepdims=keepdims)
+            expected = getattr(np, name)(a.astype("d"), axis, keepdims=keepdims).astype(dtype)
+            rtol = 0 if name != "prod" else 1e-6 if dtype == "float32" else 1e-12
+            np.testing.assert_allclose(got, expected, rtol=rtol, strict=True)
+
+
+@pytest.mark.skipif(not compiler.available(), reason="loops are not compiled")
+def test_products_of_rows_do_not_overflow_on_the_way() -> None:
+    x = np.tile(np.array([1e30, 1e30, 1e-30, 1e-30], "f"), (512, 5))
+    np.testing.assert_allclose(F.prod(x, axis=1).array, 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("function", [F.sum, F.prod, F.mean, F.max])
