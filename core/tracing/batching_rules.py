@@ -171,6 +171,12 @@ def _along(place: int, default: int | None) -> Rule:
     return along
 
 
+def _diff(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) > 3 or kwargs.keys() - {"n", "axis"}:  # what is put before it, or behind
+        return NotImplemented
+    return _along(2, -1)(b, args, kwargs)
+
+
 def _take_along_axis(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x, index, *rest = args
     axis = rest[0] if rest else kwargs.get("axis", -1)
@@ -308,6 +314,48 @@ def _with_axis(b: Batched, x: Any, axis: int) -> Any:
     return b.xp.expand_dims(x, axis=axis)
 
 
+def _dot(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Of products that are those of matrices, for arguments of such ranks."""
+    ranks = tuple(map(rank, args))
+    if kwargs or 0 in ranks or ranks not in _DOTS.get(b.name, _DOTS["inner"]):
+        return NotImplemented
+    b.function = b.xp.matmul
+    return _matmul(b, args, kwargs)
+
+
+_DOTS = {"dot": ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)), "inner": ((1, 1),)}
+
+
+def _outer(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 2 or kwargs or not all([hasattr(x, "shape") for x in args]):
+        return NotImplemented
+    rows, columns = (b.xp.reshape(b.spread(x), (b.size, prod(x.shape))) for x in args)
+    return b.xp.multiply(rows[:, :, None], columns[:, None])
+
+
+def _of_vectors(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Of functions of the last axis of two arguments, the others of which are broadcast."""
+    if len(args) != 2 or 0 in map(rank, args) or (kwargs and kwargs != {"axis": -1}):
+        return NotImplemented
+    ndim = max(map(rank, args))
+    return b.function(*[b.aligned(x, ndim) for x in args], **kwargs)
+
+
+def _norm(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Of all elements, or along axes that are named."""
+    x, *rest = args
+    axis = kwargs.get("axis")
+    if rest or not rank(x):
+        return NotImplemented
+    if axis is not None:
+        return _reduction(b, args, kwargs)
+    if kwargs.get("ord") is not None and x.ndim > 1:
+        return NotImplemented
+    flat = b.xp.reshape(x.array, (b.size, prod(x.shape)))
+    given = {name: value for name, value in kwargs.items() if name == "ord"}
+    return b.xp.reshape(b.function(flat, axis=1, **given), b.shape)
+
+
 def _einsum(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     text, *operands = args
     if not isinstance(text, str) or "->" not in text or "." in text:
@@ -339,6 +387,29 @@ def _solve(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return b.xp.reshape(found, b.shape)
 
 
+def _of_two_axes(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Of functions of a diagonal, by default that of the first two axes."""
+    if b.call.name.startswith("linalg."):
+        return _of_matrices(b, args, kwargs)
+    x, *rest = args
+    offset = rest.pop(0) if rest else kwargs.get("offset", 0)
+    if rest or kwargs.keys() - {"offset", "axis1", "axis2"}:
+        return NotImplemented
+    axes = {"axis1": kwargs.get("axis1", 0), "axis2": kwargs.get("axis2", 1)}
+    moved = {name: axis + 1 if axis >= 0 else axis for name, axis in axes.items()}
+    return b.function(x.array, offset=offset, **moved)
+
+
+def _pad(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x, width, *rest = args
+    mode = rest.pop(0) if rest else kwargs.get("mode", "constant")
+    plain = isinstance(mode, str) and isinstance(width, (int, tuple, list))
+    if not plain or not isinstance(x, Examples) or kwargs.keys() - {"mode"}:
+        return NotImplemented
+    pairs = host().xp.broadcast_to(width, (x.ndim, 2)).tolist()
+    return b.function(x.array, [(0, 0), *map(tuple, pairs)], mode=mode)
+
+
 def _windows(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Of windows and their sums, which have a first axis of their own: both become one."""
     x, *rest = args
@@ -355,7 +426,9 @@ def _of(text: str, rule: Rule) -> dict[str, Rule]:
 
 _RULES: dict[str, Rule] = {
     **_of(" ".join(names.REDUCTIONS), _reduction),
+    **_of("median nanmedian ptp nansum nanprod nanmean nanvar nanstd nanmax nanmin", _reduction),
     **_of("sort argsort", _along(1, -1)),
+    **_of("partition argpartition", _along(2, -1)),
     **_of("cumulative_sum cumulative_prod cumsum cumprod flip", _along(1, None)),
     **_of("concat concatenate stack unstack", _along(1, 0)),
     **_of("roll repeat", _along(2, None)),
@@ -366,6 +439,13 @@ _RULES: dict[str, Rule] = {
     **_of("broadcast_to broadcast_arrays", _broadcast),
     **_of("cholesky det inv eigh eigvalsh qr svd svdvals slogdet pinv tril triu", _of_matrices),
     **_of("windows fold", _windows),
+    **_of("dot inner", _dot),
+    **_of("vecdot cross", _of_vectors),
+    **_of("norm vector_norm", _norm),
+    **_of("diagonal trace", _of_two_axes),
+    "diff": _diff,
+    "outer": _outer,
+    "pad": _pad,
     **_of("set_item scatter_add", _set_item),
     **_of("astype clip where round real imag conj copy asarray nan_to_num", _elementwise),
     **_of("zeros_like ones_like empty_like full_like", _elementwise),

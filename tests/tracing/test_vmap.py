@@ -17,6 +17,7 @@ from core.testing.replay import formulas_alone
 from core.testing.strategies import cases
 from core.testing.tolerances import assert_near, tolerance
 from core.testing.trial import Trial
+from core.tracing import batching
 
 LEFT_OUT = {
     n: reason
@@ -528,6 +529,42 @@ def test_options_of_numpys_functions(name):
     found = core.vmap(function)(X, i)
     assert found.dtype == expected.dtype
     near(found, expected)
+
+
+TABLE = np.random.default_rng(4).normal(size=(4, 4))
+AT_ONCE = {  # functions of NumPy's, of one example
+    "dot": lambda x: np.dot(x[0], x) + np.dot(TABLE, x[0]) + x.dot(TABLE[0]),
+    "inner": lambda x: np.inner(x[0], TABLE[0]),
+    "outer": lambda x: np.outer(x[0], TABLE) + np.outer(x[1], x),
+    "vecdot": lambda x: np.vecdot(x, TABLE) + np.linalg.vecdot(TABLE[0], x),
+    "cross": lambda x: np.cross(x[:, :3], TABLE[:, :3]) + np.linalg.cross(x[0, :3], x[:, :3]),
+    "norm": lambda x: np.linalg.norm(x) + np.linalg.norm(x, axis=0, keepdims=True),
+    "order of a norm": lambda x: np.linalg.norm(x[0], ord=1) + np.linalg.vector_norm(x),
+    "norm of matrices": lambda x: np.linalg.norm(x[None] * x, ord="nuc", axis=(1, 2)),
+    "diff": lambda x: np.diff(x, 2, 0)[:, :3] + np.diff(x)[:2],
+    "partition": lambda x: np.partition(x, 1)[:, 1] + np.median(x, 0) + np.nanmax(x),
+    "diagonal": lambda x: np.diagonal(x, 1) + np.linalg.diagonal(x, offset=-1),
+    "axes of a diagonal": lambda x: np.trace(x[None] * TABLE[..., None], 1, axis1=2, axis2=0),
+    "pad": lambda x: np.pad(x, ((0, 1), (2, 0))) + np.pad(x[0], (1, 2), "reflect")[:6],
+}
+ONE_BY_ONE = {  # arguments of these that have no form for all
+    "product of more axes": lambda x: np.dot(x, np.stack([TABLE, TABLE])),
+    "first axis": lambda x: np.cross(x[:3], x[1:], axisa=0, axisb=0) + np.vecdot(x, x, axis=0)[:1],
+    "what is put before": lambda x: np.diff(x, prepend=x[:, :1]) + np.diff(x, 1, 0, x[:1]),
+    "what is put around": lambda x: np.pad(x, 1, constant_values=3),
+    "dtype": lambda x: np.trace(x, dtype="f") + np.linalg.norm(x, "fro"),
+}
+
+
+@pytest.mark.parametrize("name", AT_ONCE | ONE_BY_ONE)
+def test_numpys_functions_are_computed_for_all_examples_at_once(name, monkeypatch):
+    function, calls = (AT_ONCE | ONE_BY_ONE)[name], []
+    one_by_one = batching._one_by_one
+    monkeypatch.setattr(batching, "_one_by_one", lambda *a: calls.append(a) or one_by_one(*a))
+    x = np.random.default_rng(5).normal(size=(4, 4, 4))
+    expected = np.stack([function(each) for each in x])
+    np.testing.assert_allclose(core.vmap(function)(x), expected, rtol=1e-5, atol=1e-9, strict=True)
+    assert bool(calls) == (name in ONE_BY_ONE)
 
 
 class Looking(core.FunctionNode):
