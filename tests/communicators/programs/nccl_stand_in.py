@@ -4,17 +4,19 @@ The methods of the stand-ins have the arguments that CuPy's documentation gives 
 """
 
 import ctypes
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
 from mpi4py import MPI
 
 from core.arrays import backend
+from core.errors import CommunicatorError
 from core.testing import check_communicator
 from plugins.communicators import nccl
 from plugins.communicators.mpi import MpiCommunicator
 
-calls = []
+calls, inside = [], []
 DTYPES = {name: i for i, name in enumerate(nccl._TYPES)}
 
 
@@ -56,6 +58,21 @@ def found(address, count, datatype):
     return np.frombuffer(text, dtype)
 
 
+@contextmanager
+def entered(device):
+    """The context of the host's device, in which all that is asked of a GPU has to be asked."""
+    inside.append(device)
+    try:
+        yield
+    finally:
+        inside.pop()
+
+
+def current_stream():
+    assert inside, "the stream of another GPU than this process's"
+    return Stream()
+
+
 class Stream:
     ptr = 7
 
@@ -64,6 +81,15 @@ class Stream:
 
     def wait_event(self, event):
         assert event.done
+
+
+class Seen:
+    """The one GPU that a batch system shows a process."""
+
+    number = MPI.COMM_WORLD.Get_rank()
+
+    def __init__(self, id):
+        self.pci_bus_id = f"0000:0{Seen.number}:00.0"
 
 
 class StandIn(nccl.NcclCommunicator):
@@ -76,9 +102,9 @@ class StandIn(nccl.NcclCommunicator):
         self._nccl = SimpleNamespace(
             NCCL_SUM="sum", groupStart=start, groupEnd=end, **constants
         )  # fmt: skip
-        cuda = SimpleNamespace(get_current_stream=Stream)
+        cuda = SimpleNamespace(get_current_stream=current_stream, Device=Seen)
         self._cupy = SimpleNamespace(ndarray=Array, uint8=np.uint8, cuda=cuda)
-        self._gpu = backend.host().default_device()
+        self._gpu = self._own_of([backend.host().default_device()])
         self._between = Between(self.size, self.bcast_obj(self.rank), self.rank)
         self._stream = Stream()
 
@@ -99,9 +125,17 @@ class StandIn(nccl.NcclCommunicator):
         return super().iallgather(buffer.view(Array), bounds)
 
 
+backend.host().entered = entered
 comm = StandIn()
 check_communicator(comm, megabytes=1)
 assert {"allReduce", "bcast", "groupEnd"} <= {*calls}
+Seen.number = 0
+try:
+    comm._own_of([backend.host().default_device()])
+except CommunicatorError as error:
+    assert "ranks 0 and 1 would share the one at 0000:00:00.0" in str(error), error
+else:
+    assert comm.size == 1
 comm.finalize()
 assert calls[-1] == "destroy"
 if comm.rank == 0:
