@@ -26,6 +26,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     WriteInts,
     compiled,
+    empty,
     inlined,
     inlined_exactly,
     ready_for_few,
@@ -288,7 +289,7 @@ def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | Non
     """Maxima, logarithms of sums, losses and weights 0 or 1 of labels; None for a wrong one."""
     if x.ndim > 2:
         return softmax_of_maps.losses(x.reshape(*x.shape[:2], -1), labels, ignored)
-    found = np.empty((4, len(x)), x.dtype)
+    found = empty(4, len(x), x.dtype)
     outside = np.zeros(1, np.int32)
     _divide(_losses, x, labels, ignored, *found, outside)
     return None if outside[0] else tuple(found)
