@@ -31,7 +31,14 @@ from plugins.distributions.one_hot_categorical import OneHotCategorical as OneHo
 from plugins.distributions.pareto import Pareto as Pareto
 from plugins.distributions.poisson import Poisson as Poisson
 from plugins.distributions.student_t import StudentT as StudentT
+from plugins.distributions.transformed import TransformedDistribution as TransformedDistribution
+from plugins.distributions.transforms import AffineTransform as AffineTransform
+from plugins.distributions.transforms import ExpTransform as ExpTransform
+from plugins.distributions.transforms import SigmoidTransform as SigmoidTransform
+from plugins.distributions.transforms import TanhTransform as TanhTransform
+from plugins.distributions.transforms import Transform as Transform
 from plugins.distributions.uniform import Uniform as Uniform
+from plugins.distributions.von_mises import VonMises as VonMises
 from plugins.distributions.weibull import Weibull as Weibull
 
 def of(distribution: str) -> Offer: ...

@@ -32,7 +32,10 @@ provides = {
     "pareto": "Pareto",
     "poisson": "Poisson",
     "student_t": "StudentT",
+    "transformed": "TransformedDistribution",
+    "transforms": "AffineTransform ExpTransform SigmoidTransform TanhTransform Transform",
     "uniform": "Uniform",
+    "von_mises": "VonMises",
     "weibull": "Weibull",
     "divergence": "cross_entropy kl_divergence register_kl",
 }

@@ -39,7 +39,9 @@ from plugins.distributions.normal import Normal
 from plugins.distributions.one_hot_categorical import OneHotCategorical
 from plugins.distributions.pareto import Pareto
 from plugins.distributions.poisson import Poisson
+from plugins.distributions.transformed import TransformedDistribution
 from plugins.distributions.uniform import Uniform
+from plugins.distributions.von_mises import VonMises, log_i0e, mean_length
 from plugins.distributions.weibull import Weibull
 
 Formula: TypeAlias = Callable[[Any, Any], Variable]
@@ -297,6 +299,25 @@ def _weibull(p: Weibull, q: Weibull) -> Variable:
     ratio, apart = q.k / p.k, F.log(p.scale) - F.log(q.scale)
     power = F.exp(q.k * apart + F.lgamma(ratio + 1))
     return power - F.log(ratio) - q.k * apart + EULER * (ratio - 1) - 1
+
+
+@register_kl(VonMises, VonMises)
+def _von_mises(p: VonMises, q: VonMises) -> Variable:
+    k, other = p.concentration, q.concentration
+    half = F.sin(0.5 * (p.loc - q.loc))
+    apart = mean_length(k) * (k - other + 2 * other * half * half)
+    return log_i0e(other) - log_i0e(k) + other - k + apart
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Variable:
+    """Where the functions are the same objects, that of the distributions under them."""
+    if list(map(id, p.transforms)) != list(map(id, q.transforms)):
+        raise NotImplementedError(
+            "kl_divergence: expected the same transforms, as objects, in both. Make them once, and "
+            "give them to both."
+        )
+    return kl_divergence(p.distribution, q.distribution)
 
 
 @register_kl(Exponential, Gamma)

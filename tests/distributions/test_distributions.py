@@ -82,6 +82,26 @@ class Normals:
         return getattr(self._made, name)
 
 
+class Angles:
+    """S.vonmises, whose variance is another, and whose tails go on without end."""
+
+    def __init__(self, loc, concentration):
+        self._made, self._loc = S.vonmises(concentration, loc), loc
+        self._length = special.ive(1, concentration) / special.ive(0, concentration)
+
+    def mean(self):
+        return self._loc
+
+    def var(self):
+        return 1 - self._length
+
+    def cdf(self, x):
+        return self._made.cdf(x) - self._made.cdf(-np.pi)
+
+    def __getattr__(self, name):
+        return getattr(self._made, name)
+
+
 PROOFS = {
     D.Bernoulli: (S.bernoulli, {"p": real(0.1, 0.9)}, {"discrete": True}),
     D.Beta: (S.beta, {"a": SCALE, "b": SCALE}, {"reparametrized": True}),
@@ -134,6 +154,7 @@ PROOFS = {
     D.Poisson: (lambda lam: S.poisson(lam), {"lam": real(0.5, 40)}, {"discrete": True}),
     D.StudentT: (S.t, {"df": real(2.5, 9), **PLACED}, {"reparametrized": True}),
     D.Uniform: (S.uniform, PLACED, {"reparametrized": True}),
+    D.VonMises: (Angles, {"loc": LOC, "concentration": real(0.1, 60)}, {}),
     D.Weibull: (
         lambda scale, k: S.weibull_min(k, 0, scale),
         {"scale": SCALE, "k": real(0.5, 5)},
@@ -148,7 +169,9 @@ def test_against_scipy(distribution):
     check_distribution(distribution, reference, params=params, examples=6, **more)
 
 
-PROVEN_APART = {"Binomial", "Independent", "MixtureSameFamily", "Multinomial"}
+TRANSFORMS = {"AffineTransform", "ExpTransform", "SigmoidTransform", "TanhTransform", "Transform"}
+PROVEN_APART = {"Binomial", "Independent", "MixtureSameFamily", "Multinomial"} | TRANSFORMS
+PROVEN_APART |= {"TransformedDistribution"}
 
 
 @pytest.mark.parametrize("n", [1, 7, 60])
@@ -237,6 +260,91 @@ def test_other_parameters(make, params, reference):
     elif discrete:
         reference = OfNumbers
     check_distribution(make, reference, params=params, discrete=discrete, examples=4)
+
+
+@pytest.mark.parametrize(
+    ("transforms", "reference"),
+    [
+        ([D.ExpTransform()], lambda loc, scale: S.lognorm(scale, 0, np.exp(loc))),
+        (
+            [D.AffineTransform(0.5, 2.0), D.AffineTransform(1.0, -0.5)],
+            lambda loc, scale: S.norm(0.75 - loc, scale),
+        ),
+        (
+            [D.ExpTransform(), D.AffineTransform(0.0, -1.0), D.AffineTransform(0.0, -3.0)],
+            lambda loc, scale: S.lognorm(scale, 0, 3 * np.exp(loc)),
+        ),
+    ],
+)
+def test_transformed_normal_distributions(transforms, reference):
+    def made(loc, scale):
+        return D.TransformedDistribution(D.Normal(loc, scale), transforms)
+
+    check_distribution(made, reference, params=PLACED, reparametrized=True, examples=4)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_transforms_beside_pytorchs(dtype):
+    td, torch = pytest.importorskip("torch.distributions"), pytest.importorskip("torch")
+    loc, scale = np.array([[0.5], [-1.0]], dtype), np.array([1.0, -2.0, 0.25], dtype)
+    affine = td.AffineTransform(torch.tensor(loc), torch.tensor(scale))
+    chains = [
+        ([D.TanhTransform()], [td.TanhTransform()]),
+        ([D.SigmoidTransform()], [td.SigmoidTransform()]),
+        ([D.AffineTransform(loc, scale), D.SigmoidTransform()], [affine, td.SigmoidTransform()]),
+        ([D.TanhTransform(), D.AffineTransform(loc, scale)], [td.TanhTransform(), affine]),
+    ]
+    mean = np.linspace(-1, 1, 6).reshape(2, 3).astype(dtype)
+    for ours, theirs in chains:
+        d = D.TransformedDistribution(D.Normal(mean, 1.5), ours)
+        their = td.TransformedDistribution(td.Normal(torch.tensor(mean), 1.5), theirs)
+        p = np.linspace(0.1, 0.9, 5, dtype=dtype)[:, None, None]
+        x = d.icdf(p).array
+        rtol = 1e-4 if dtype == "float32" else 1e-10
+        np.testing.assert_allclose(d.cdf(x).array, np.broadcast_to(p, x.shape), rtol=rtol)
+        expected = their.log_prob(torch.tensor(x)).numpy()
+        np.testing.assert_allclose(d.log_prob(x).array, expected, rtol=10 * rtol, atol=10 * rtol)
+        joint = D.TransformedDistribution(D.Independent(D.Normal(mean, 1.5), 1), ours)
+        np.testing.assert_allclose(joint.log_prob(x).array, expected.sum(-1), rtol=10 * rtol)
+        assert joint.sample(4).shape == (4, 2, 3) and joint.batch_shape == (2,)
+
+
+def test_points_that_no_transform_gives():
+    x = core.Variable(np.array([-2.0, -1.0, 0.0, 1.0, 2.0, np.nan]))
+    base = D.Normal(np.zeros(6), 1.0)
+    d = D.TransformedDistribution(base, D.TanhTransform())
+    y = d.log_prob(x)
+    F.sum(y[:5]).backward()
+    assert (y.array[[0, 1, 3, 4]] == -np.inf).all() and np.isfinite(y.array[2])
+    np.testing.assert_array_equal(x.grad[:5], 0)
+    np.testing.assert_array_equal(d.cdf(x).array, [0, 0, 0.5, 1, 1, np.nan])
+    np.testing.assert_array_equal(d.log_cdf(x).array[:2], -np.inf)
+    turned = D.TransformedDistribution(base, [D.ExpTransform(), D.AffineTransform(1.0, -1.0)])
+    np.testing.assert_array_equal(turned.cdf(x).array[3:], [1, 1, np.nan])
+    np.testing.assert_array_equal(turned.survival_function(x).array[3:], [0, 0, np.nan])
+    with pytest.raises(TypeError, match="transforms to be a Transform or several, got 3"):
+        D.TransformedDistribution(base, [3])
+    with pytest.raises(core.errors.InvalidType, match="loc of AffineTransform broadcasts to .6,"):
+        D.TransformedDistribution(base, D.AffineTransform(np.zeros((2, 6)), 1.0))
+    with pytest.raises(NotImplementedError, match="the same transforms, as objects"):
+        D.kl_divergence(d, turned)
+    assert (D.kl_divergence(d, d).array == 0).all()
+
+
+def test_angles_that_are_all_alike_or_nearly_one():
+    k = np.array([0.0, 1e-9, 1e-5, 24.9, 25.0, 1e4, 1e12])
+    d = D.VonMises(np.full(7, 3.0), k)
+    length = special.i1e(k) / special.i0e(k)
+    np.testing.assert_allclose(d.variance.array[:6], 1 - length[:6], rtol=1e-11)
+    np.testing.assert_allclose(d.variance.array[6], 0.5e-12, rtol=1e-9)
+    at = np.log(2 * np.pi * special.i0e(k))
+    np.testing.assert_allclose(d.log_prob(np.full(7, 3 + 2 * np.pi)).array[:5], -at[:5], rtol=1e-9)
+    drawn = d.sample(2000).array
+    assert (abs(drawn) <= np.pi).all()
+    turn = drawn - 3 - 2 * np.pi * np.round((drawn - 3) / (2 * np.pi))
+    np.testing.assert_allclose((turn[:, 5:] ** 2).mean(0) * k[5:], 1, rtol=0.2)
+    assert np.isnan(D.VonMises(0.0, np.array([-1.0, np.nan])).sample().array).all()
 
 
 def test_independent_is_the_joint():
