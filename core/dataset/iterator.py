@@ -15,7 +15,8 @@ class Iterator(NeedsInit):
     A subclass defines `__next__` or `next`; each does what the other does.
 
     Updaters also read `epoch` (passes completed), `epoch_detail` (the same with its fraction),
-    `previous_epoch_detail` and `is_new_epoch` (whether the last batch completed a pass).
+    `previous_epoch_detail` and `is_new_epoch` (whether the last batch completed a pass); with an
+    iterator that has none of them triggers count iterations alone.
     """
 
     def __repr__(self) -> str:

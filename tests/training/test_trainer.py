@@ -471,3 +471,23 @@ def test_what_has_served_another_training_is_told(tmp_path):
         assert trained("d", used[0], *parts()[1:]) == 0
     used[0].reset()
     assert trained("e", used[0], *parts()[1:]) == 4
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_an_iterator_may_count_no_epochs(tmp_path, accumulate):
+    class Batches(core.dataset.Iterator):
+        def __next__(self):
+            return small.data()[:4]
+
+    def made(stop):
+        optimizer = optimizers.SGD().setup(small.Model())
+        updater = training.updaters.StandardUpdater(Batches(), optimizer, accumulate=accumulate)
+        return training.Trainer(updater, stop, tmp_path)
+
+    trained = made((3, "iteration"))
+    trained.extend(extensions.LogReport(trigger=(1, "iteration")))
+    trained.extend(extensions.snapshot(), trigger=(3, "iteration"))
+    trained.run()
+    assert [each["iteration"] for each in trained.get_extension("LogReport").log] == [1, 2, 3]
+    with pytest.raises(AttributeError, match=r"Batches has no epoch_detail.*\(100, 'iteration'\)"):
+        made((1, "epoch")).run()

@@ -134,24 +134,24 @@ class StandardUpdater(Updater):
     @property
     def epoch(self) -> int:
         """Passes completed by the main iterator."""
-        return int(self._passes().epoch)
+        return int(self._counted("epoch"))
 
     @property
     def epoch_detail(self) -> float:
         """Passes completed by the main iterator, with their fraction."""
-        return float(self._passes().epoch_detail)
+        return float(self._counted("epoch_detail"))
 
     @property
     def previous_epoch_detail(self) -> float | None:
         """`epoch_detail` before the last update; None before the first."""
-        before: float | None = self._passes().previous_epoch_detail
+        before: float | None = self._counted("previous_epoch_detail")
         return before if self.accumulate == 1 else self._began_at
 
     @property
     def is_new_epoch(self) -> bool:
         """Whether the last update completed a pass."""
         if self.accumulate == 1:
-            return bool(self._passes().is_new_epoch)
+            return bool(self._counted("is_new_epoch"))
         return self._began_at is not None and self.epoch > int(self._began_at)
 
     def _passes(self) -> Any:
@@ -162,6 +162,18 @@ class StandardUpdater(Updater):
                 "there is none. Give triggers in iterations, as (100, 'iteration')."
             )
         return self._iterators["main"]
+
+    def _counted(self, name: str) -> Any:
+        passes = self._passes()
+        try:
+            return getattr(passes, name)
+        except AttributeError as error:
+            raise AttributeError(
+                f"{type(self).__name__}: expected an iterator that counts epochs, by epoch, "
+                "epoch_detail, previous_epoch_detail and is_new_epoch; "
+                f"{type(passes).__name__} has no {name}. Give triggers in iterations, as (100, "
+                "'iteration')."
+            ) from error
 
     def get_all_iterators(self) -> dict[str, Any]:
         """Name -> iterator."""
@@ -192,7 +204,8 @@ class StandardUpdater(Updater):
 
     def count_epoch(self) -> None:
         """Tell the main optimizer, if any, where the last batch completed a pass over the data."""
-        if self.auto_new_epoch and self.is_new_epoch and "main" in self.get_all_optimizers():
+        is_new = self.auto_new_epoch and getattr(self, "is_new_epoch", False)  # where they count
+        if is_new and "main" in self.get_all_optimizers():
             self.get_optimizer("main").new_epoch(auto=True)
 
     def update_core(self) -> None:
@@ -258,7 +271,7 @@ class StandardUpdater(Updater):
 
     def _next_batches(self) -> list[Any]:
         """The batches of a step; fewer, where the iterator comes to its end within them."""
-        began_at = self.epoch_detail
+        began_at = getattr(self, "epoch_detail", None)
         batches = [self.next_batch()]
         self._began_at = began_at
         with suppress(StopIteration):
