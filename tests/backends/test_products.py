@@ -278,3 +278,5 @@ def test_smaller_products_are_in_blocks_by_a_turned_factor_alone() -> None:
     np.testing.assert_allclose(y, x.astype("d") @ W.T + W[0], rtol=0, atol=1e-4)
     assert blocked.product(x, W) is None
     assert blocked.product(x[:31], W.T) is None
+    several = np.ones((64, 2, 64), "f"), np.ones((64, 64, 64), "f")
+    assert blocked.product(several[0], several[1].transpose(0, 2, 1)) is None  # of few rows each

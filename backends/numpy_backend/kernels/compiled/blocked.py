@@ -284,6 +284,7 @@ def multiply(
 
 LEAST = 1 << 20  # multiplications; for fewer BLAS, which is called sooner, does as well
 LEAST_TURNED = 1 << 17  # the same by a turned factor, as a layer's weights: there it is slower
+SIDE = 16  # rows and columns of such a product, at least: to pack a panel for fewer does not pay
 NARROW = 12  # columns for which vectors stay half empty
 PART = 1 << 19  # multiplications of a part
 LARGE = 1 << 26  # the same of a product that takes longer than waiting for a busy processor may
@@ -364,7 +365,7 @@ def _plan(
 ) -> _Plan | None:
     """The plan for factors with elements of `size` bytes; None where BLAS does as well."""
     axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
-    least = LEAST if right_strides[-1] == size else LEAST_TURNED
+    least = LEAST if right_strides[-1] == size or min(m, n) < SIDE else LEAST_TURNED
     stacks = {shape[0] if len(shape) == 3 else 1 for shape in (left, right)}
     stack = max(stacks) if 0 not in stacks else 0
     work = stack * m * n * k
@@ -399,6 +400,8 @@ def product(
     if work < other:  # of a stack and one matrix
         work = other
     if work < LEAST and (work < LEAST_TURNED or b.strides[-1] == b.itemsize):
+        return None
+    if work < LEAST and min(a.shape[-2], b.shape[-1]) < SIDE:
         return None
     if b.dtype != dtype or dtype not in compiler.FLOATS or not (_in_order(a) and _in_order(b)):
         return None
