@@ -33,8 +33,6 @@ class TracedArray(Operators):
         "_tape",
         "_value",
         "_version",
-        "dtype",
-        "shape",
     )
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]
@@ -46,10 +44,17 @@ class TracedArray(Operators):
         self._steps: tuple[Any, ...] = ()
         self._value = value
         self._version = self._memory.version
-        self.shape = value.shape
-        self.dtype = value.dtype
 
     # ------------------------------------------------------------------ what is known
+
+    def _refuse_to_set(self, _: Any) -> None:
+        raise self._tape.refusal(
+            "an array is given another shape or dtype in place, which cannot be traced. Write "
+            "y = x.reshape(...), or leave this part out of the trace"
+        )
+
+    shape: Any = property(operator.attrgetter("_value.shape"), _refuse_to_set)
+    dtype: Any = property(operator.attrgetter("_value.dtype"), _refuse_to_set)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -89,7 +94,7 @@ class TracedArray(Operators):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __iter__(self) -> Iterator[TracedArray]:
         return iter([self[i] for i in range(len(self))])

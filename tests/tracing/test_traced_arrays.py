@@ -215,6 +215,17 @@ def test_results_are_put_into_arrays_in_their_place_or_by_name(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize(("name", "other"), [("shape", (2, -1)), ("dtype", "i8")])
+def test_shapes_and_dtypes_that_are_set_in_place_are_refused(name, other):
+    def function(x):
+        y = x * 1
+        setattr(y, name, other)
+        return y
+
+    with pytest.raises(TraceError, match="another shape or dtype in place"):
+        core.trace(function, np.ones((4, 3)))
+
+
 def test_several_arrays_are_not_written_to_by_one_function():
     with pytest.raises(TraceError, match="divmod: it would change several arrays"):
         core.trace(lambda x: np.divmod(x, 2, x + 1, x + 2), np.ones(3))
