@@ -51,6 +51,15 @@ class Recorded:
         own = {name: part for name, part in vars(self).items() if name != "_run"}
         return type(self)(**(own | parts))
 
+    def part(self, kind: str, equations: list[Equation], outputs: tuple[Value, ...]) -> Recorded:
+        """Some equations as a program by themselves, of what they read, which gives `outputs`."""
+        made = {value for equation in equations for value in equation.outputs}
+        read = list(dict.fromkeys([value for equation in equations for value in equation.inputs]))
+        inputs = tuple([v for v in read if v not in made and v not in self.constants])
+        constants = {v: self.constants[v] for v in read if v in self.constants}
+        name, own = f"{kind} of {self.name}", tuple(equations)
+        return Recorded(name, self.backend, inputs, None, (), constants, own, outputs, None, (), ())
+
     def flat(self) -> list[Equation]:
         """The equations, those within loops as well in the place of the loops."""
         found: list[Equation] = []

@@ -66,14 +66,7 @@ def _sequence(
         if _is_view(equation) and not later.isdisjoint(equation.outputs):
             views.insert(0, equation)
             later.update(equation.inputs)
-    made = {value for equation in run for value in equation.outputs}
-    read = list(dict.fromkeys([value for equation in run for value in equation.inputs]))
-    inputs = tuple([v for v in read if v not in made and v not in program.constants])
     outputs = tuple([v for e in run if not _is_view(e) for v in e.outputs if v in later])
-    constants = {v: program.constants[v] for v in read if v in program.constants}
-    whole = Recorded(
-        *(f"sequence of {program.name}", program.backend, inputs, None, (), constants, tuple(run)),
-        *(outputs, None, (), ()),
-    )
+    whole = program.part("sequence", run, outputs)
     call = Call("kernel", SEQUENCE, None, fuser.sequence(whole, compiled(whole)))
-    return [Equation(call, inputs, {}, outputs, True, Origin()), *views]
+    return [Equation(call, whole.inputs, {}, outputs, True, Origin()), *views]

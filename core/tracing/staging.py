@@ -15,7 +15,6 @@ from core.tracing.equation import Call, Equation, Origin, Value
 from core.tracing.execution import compiled
 from core.tracing.lifetimes import keeps
 from core.tracing.program import Program
-from core.tracing.recorded import Recorded
 
 
 def staged(program: Program) -> Program:
@@ -71,14 +70,7 @@ def _staged(
     part: list[Equation],
     needed: set[Value],
 ) -> Equation:
-    made = {value for equation in part for value in equation.outputs}
-    read = list(dict.fromkeys([value for equation in part for value in equation.inputs]))
-    inputs = tuple([v for v in read if v not in made and v not in program.constants])
     outputs = tuple([v for equation in part for v in equation.outputs if v in needed])
-    constants = {v: program.constants[v] for v in read if v in program.constants}
-    whole = Recorded(
-        *(f"stage of {program.name}", program.backend, inputs, None, (), constants, tuple(part)),
-        *(outputs, None, (), ()),
-    )
+    whole = program.part("stage", part, outputs)
     call = Call("kernel", "stage", None, stage(compiled(whole)))
-    return Equation(call, inputs, {}, outputs, True, Origin())
+    return Equation(call, whole.inputs, {}, outputs, True, Origin())
