@@ -463,3 +463,18 @@ def test_the_best_model_so_far_is_saved_by_a_resumed_run_as_by_a_whole_one(tmp_p
         return (out / "best").read_bytes()
 
     assert ended(tmp_path / "resumed", 2, 4) == ended(tmp_path / "whole", 4)
+
+
+def test_two_snapshots_of_one_name_are_of_one_target(tmp_path):
+    trainer = small.trainer(tmp_path / "same")
+    model = trainer.updater.get_optimizer("main").target
+    for trigger in ((1, "epoch"), (2, "iteration")):
+        trainer.extend(extensions.snapshot_object(model, "best.npz"), trigger=trigger)
+    trainer.run()  # without a warning of an earlier run
+    assert (tmp_path / "same" / "best.npz").exists()
+    assert not (tmp_path / "same" / "earlier-1").exists()
+    trainer = small.trainer(tmp_path / "other")
+    for target in (model, model.copy()):
+        trainer.extend(extensions.snapshot_object(target, "best.npz"))
+    with pytest.raises(ValueError, match="a filename for each target, got two .* 'best.npz'"):
+        trainer.run()

@@ -267,6 +267,7 @@ class Snapshot(Extension):
 
     def initialize(self, trainer: Loop) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
+        self._agree_with_others(trainer)
         directory = Path(trainer.out)
         if not callable(self.filename):
             directory = self._path(trainer).parent
@@ -278,6 +279,19 @@ class Snapshot(Extension):
             self._load_newest(trainer)
         if getattr(trainer, "is_resumed", False):
             self._saved_at = trainer.updater.iteration
+
+    def _agree_with_others(self, trainer: Loop) -> None:
+        """Know files of snapshots of the same name as one's own; ValueError for another target."""
+        for _, entry in trainer.extension_order():
+            other = entry.extension
+            if not isinstance(other, Snapshot) or str(other.filename) != str(self.filename):
+                continue
+            if other._target is not self._target:
+                raise ValueError(
+                    "snapshot: expected a filename for each target, got two of which each is saved "
+                    f"over the other as {str(self.filename)!r}. Give one of them another filename."
+                )
+            self._written = other._written
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """The snapshots that are there, with their runs."""
