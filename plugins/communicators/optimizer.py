@@ -478,7 +478,14 @@ class _Drawing(Step):
 
 
 def _trained(named: list[tuple[str, Parameter]]) -> list[str]:
-    return [f"{path}, {'frozen' if p.frozen else 'trained'}" for path, p in named]
+    """How each parameter is trained: whether it is, and by which numbers and hooks of its own."""
+    found = []
+    for path, p in named:
+        rule, own = p.update_rule, ""
+        if rule is not None:
+            own = f", {rule.hyperparam!r}, hooks {rule._hooks.settings() or 'none'}"
+        found.append(f"{path}, {'frozen' if p.frozen else 'trained'}{own}")
+    return found
 
 
 def _as_known(named: list[tuple[str, Parameter]]) -> list[Any]:

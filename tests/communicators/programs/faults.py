@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import signal
 import sys
 import time
@@ -85,6 +86,20 @@ def of_other_calls():
             assert ": expected " in str(error), error
         else:
             raise AssertionError("what is no array, model or optimizer was taken")
+
+    for own in (
+        lambda rule: setattr(rule.hyperparam, "lr", 0.25 * (1 + comm.rank)),
+        lambda rule: rule.add_hook(core.optimizer_hooks.WeightDecay(0.25 * (1 + comm.rank))),
+    ):
+        made = optimizer(core.optimizers.SGD(), comm).setup(core.links.Linear(1, 1))
+        zero = np.zeros(1, "i")
+        own(made.target.W.update_rule)
+        try:
+            made.update(core.links.Classifier(made.target), np.ones((1, 1), "f"), zero)
+        except CommunicatorError as error:
+            assert re.search("rank 0 has /W, .*0.25.* and rank 1 has /W, .*0.5", str(error)), error
+        else:
+            raise AssertionError("parameters would have gone apart")
 
     def gather():
         try:
