@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from core.arrays import backend
-from core.arrays.backend import Device
+from core.arrays.backend import Device, DeviceSpec
 from core.errors import BackendUnavailable, CommunicatorError
 from core.training import Communicator, Pending
 from plugins.communicators.mpi import MpiCommunicator
@@ -43,7 +43,9 @@ class NcclCommunicator(MpiCommunicator):
     Raises CommunicatorError where there is no CuPy, no NCCL, or no GPU for each process.
     """
 
-    def __init__(self, mpi_comm: Any = None, *, gpu: Any = None, **config: Any) -> None:
+    def __init__(
+        self, mpi_comm: Any = None, *, gpu: DeviceSpec | None = None, **config: Any
+    ) -> None:
         try:
             gpus = backend.get("cuda").devices()
             nccl = need("cupy.cuda.nccl", "cuda", "create_communicator('nccl')")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from math import inf, log
-from typing import Any
 
 from core import Variable
 from core import functions as F
-from core.typing import Operand
+from core.typing import AnyArray, Operand
 from plugins.distributions.distribution import floating, plain
 
 
@@ -46,7 +45,7 @@ class Transform:
         """The logarithm of the size of the derivative at `x`; its shape broadcasts to that."""
         raise NotImplementedError(f"{type(self).__name__} has no log_slope.")
 
-    def decreases(self) -> Any:
+    def decreases(self) -> bool | AnyArray:
         """Whether it decreases: False, or an array of that."""
         return False
 
@@ -92,7 +91,7 @@ class AffineTransform(Transform):
             return F.broadcast_to(x.backend.asarray(size, x.dtype, x.device), x.shape)
         return F.log(F.absolute(self.scale))
 
-    def decreases(self) -> Any:
+    def decreases(self) -> bool | AnyArray:
         """Where scale is negative."""
         return getattr(self.scale, "array", self.scale) < 0
 

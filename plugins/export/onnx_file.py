@@ -371,7 +371,10 @@ def _name_arguments(e: Equation) -> None:
     function = getattr(np, e.call.name, None)
     if e.call.kind not in ("xp", "method") or not callable(function) or len(e.args) < 3:
         return
-    taken = signature(function).parameters.values()
+    try:
+        taken = signature(function).parameters.values()
+    except ValueError:  # of a function in C, which tells none: it has no arguments of these names
+        return
     names = [p.name for p in taken if p.kind <= p.POSITIONAL_OR_KEYWORD][: len(e.args)]
     for first, name in enumerate(names):
         if name in _BY_NAME:

@@ -118,7 +118,7 @@ def test_a_thread_that_cannot_be_started_is_done_without_and_none_is_there_twice
 def test_arguments_of_every_kind_reach_the_loop(edges: list[int]) -> None:
     r = np.random.default_rng(0)
     arrays = [r.random(SIZE).astype("f") for _ in range(4)]
-    numbers = (0.1, 0.001, 0.01, 1e-8, 0.02, 0.5)
+    numbers = (0.9, 0.1, 0.999, 0.001, 0.01, 1e-8, 0.02, 0.5)
     whole = [a.copy() for a in arrays]
     _adam(*whole, *numbers, 0, SIZE)
     with core.using_config("num_threads", 3):

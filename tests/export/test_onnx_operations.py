@@ -12,7 +12,7 @@ from core.testing import cases
 
 EXAMPLES = 3
 
-LINEAR_ALGEBRA = "Eigh InverseSquareRoot Lyapunov Pinv QR SVD"
+LINEAR_ALGEBRA = "CofactorsSlope Eigh InverseSquareRoot Lyapunov Pinv QR SVD"
 REFUSED = dict.fromkeys(LINEAR_ALGEBRA.split(), "ONNX has no decompositions by iteration")
 """Operation -> why it is not exported."""
 

@@ -59,6 +59,27 @@ def slogdet(a):
     return math.copysign(1, determinant), math.log(abs(determinant))
 
 
+def _cofactor(a, i, j):
+    """The determinant of what is left without a row and a column, by Laplace's expansion."""
+    minor = np.delete(np.delete(a, i, axis=0), j, axis=1)
+    terms = [minor[0, k] * _cofactor(minor, 0, k) for k in range(len(minor))] or [1.0]
+    return (-1) ** (i + j) * math.fsum(terms)
+
+
+def cofactors(a):
+    return np.array([_cofactor(a, i, j) for i, j in np.ndindex(*a.shape)]).reshape(a.shape)
+
+
+def cofactors_slope(a, b):
+    """Cofactors are of the first degree in each element, so that differences are derivatives."""
+    y, at_first = np.zeros(a.shape), cofactors(a)
+    for i, j in np.ndindex(*a.shape):
+        moved = a.copy()
+        moved[i, j] += 1
+        y[i, j] = math.fsum(((cofactors(moved) - at_first) * b).ravel())
+    return y
+
+
 def pinv(a):
     """By the normal equations, of matrices of full rank."""
     if a.shape[0] >= a.shape[1]:
@@ -74,6 +95,8 @@ def power_norm(x, ord, axis=None, keepdims=False):
 
 
 REFERENCES = {
+    "Cofactors": stacked(cofactors),
+    "CofactorsSlope": stacked(cofactors_slope),
     "Copysign": each(math.copysign),
     "Eigh": stacked(eigh, 2),
     "EuclideanNorm": along(lambda values: math.hypot(*values)),
