@@ -192,6 +192,7 @@ def test_chainers_environment_is_read(monkeypatch, tmp_path):
         chainer.dataset.set_dataset_root(root)
 
 
+@pytest.mark.filterwarnings("ignore:.*in1d.*:DeprecationWarning")  # of a NumPy that has it
 def test_names_that_numpy_and_python_have_removed_are_there():
     import collections
     import fractions

@@ -94,6 +94,9 @@ def is_ufunc(function: Any) -> bool:
     return isinstance(function, host().xp.ufunc) and function.signature is None
 
 
+_PLACES_IN_C = {"concatenate": 2, "dot": 2}
+
+
 @cache
 def place_of_out(name: str) -> int | None:
     """Where among its arguments a function of the host's, or a method, has what it writes to."""
@@ -104,8 +107,8 @@ def place_of_out(name: str) -> int | None:
         return int(where.nin)
     try:
         found = list(signature(where).parameters.values())
-    except (TypeError, ValueError):  # of a method alone, or written in C
-        return None
+    except (TypeError, ValueError):  # of a method alone, or written in C: older NumPys tell none
+        return _PLACES_IN_C.get(name)
     places = [i for i, x in enumerate(found) if x.name == "out" and x.kind < x.VAR_POSITIONAL]
     return places[0] if places else None
 

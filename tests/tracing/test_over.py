@@ -145,7 +145,7 @@ def test_less_memory_is_taken_and_costs_say_so(monkeypatch):
             found.append(tracemalloc.get_traced_memory()[1] - before)
         finally:
             tracemalloc.stop()
-        assert step.programs[0].cost().peak == pytest.approx(found[-1], rel=0.1)
+        assert step.programs[0].cost().peak == pytest.approx(found[-1], rel=0.15)
     assert found[0] < 1.1 * size and found[1] > 2 * size
 
 

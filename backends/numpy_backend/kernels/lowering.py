@@ -47,6 +47,9 @@ class _Lowering(BaseNativeLowering):  # type: ignore[misc]
         return _Lower
 
     def run_pass(self, state: Any) -> bool:
+        # Loops whose sums have any order would else be vectorised where what is written lies far
+        # enough from what is read, and run one by one, with other bits, where it lies close by.
+        state.flags.noalias = "reassoc" in state.flags.fastmath.flags
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
