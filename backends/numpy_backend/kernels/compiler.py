@@ -234,7 +234,10 @@ def compiled(*, fastmath: Collection[str]) -> Callable[[Callable[..., None]], Co
 
 
 def compiled(function: Any = None, *, fastmath: Collection[str] = ()) -> Any:
-    """Declare a loop; without `fastmath` it computes what stands there, operation by operation."""
+    """Declare a loop; without `fastmath` it computes what stands there, operation by operation.
+
+    With `SUMS` its sums have any order, and what it writes may not overlap with what it reads.
+    """
     return partial(Compiled, fastmath=fastmath) if function is None else Compiled(function, ())
 
 
