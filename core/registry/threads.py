@@ -7,18 +7,31 @@ each processor. Each thread of a program may have its own, as of every entry of 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 
+from core.registry import control_groups
 from core.registry.backends import known
 from core.registry.configuration import current_state, global_config, using_config
 
+_allowed = cache(control_groups.processors)  # once: results repeat for a number of threads
+
 
 def processors() -> int:
-    """How many processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many processors this process may keep busy.
+
+    Those that it may run on (from Python 3.13 on, what PYTHON_CPU_COUNT says), or as many of them
+    as a container lets it have the time of.
+    """
+    if sys.version_info >= (3, 13):
+        count = os.process_cpu_count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    return min(count, _allowed() or count)
 
 
 def num_threads() -> int:

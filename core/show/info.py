@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from core.registry.records import canonical
+from core.registry.threads import processors
 from core.show.report import Report, table
 
 LIBRARIES = ("numpy", "cupy", "numba", "llvmlite", "pluggy", "importlib-metadata", "tqdm")
@@ -77,9 +78,8 @@ def _cupy_wheel() -> str | None:
 
 def threads() -> dict[str, Any]:
     """Processors, and the variables that bound the threads of BLAS and of compiled kernels."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     set_here = {key: os.environ[key] for key in THREAD_VARIABLES if key in os.environ}
-    return {"processors": os.cpu_count(), "usable": usable, **set_here}
+    return {"processors": os.cpu_count(), "usable": processors(), **set_here}
 
 
 def _flat(data: dict[str, Any]) -> list[tuple[str, str]]:

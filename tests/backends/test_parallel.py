@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend import parallel
+from core.registry import control_groups
+from core.registry import threads as threads_of_process
+from core.show.info import info
 
 
 @given(st.integers(0, 1000), st.integers(0, 300), st.integers(1, 5))
@@ -81,11 +85,55 @@ def test_the_variable_decides() -> None:
         )
 
 
+LIMITS = [
+    ("0::/app", {"app/cpu.max": "200000 100000", "cpu.max": "max 100000"}, 2),
+    ("0::/app/web", {"app/web/cpu.max": "max 100000", "app/cpu.max": "150000 100000"}, 2),  # 1.5
+    ("0::/docker/4f2c", {"cpu.max": "10000 100000"}, 1),  # the top is the container's own group
+    ("0::/", {}, None),
+    ("0::/app", {"app/cpu.max": "max 100000"}, None),
+    ("0::/app", {"app/cpu.max": ""}, None),
+    (
+        "4:memory:/a\n2:cpu,cpuacct:/a:b\n0::/a",
+        {
+            "cpu,cpuacct/a:b/cpu.cfs_quota_us": "300000\n",
+            "cpu,cpuacct/a:b/cpu.cfs_period_us": "100000\n",
+            "cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+            "cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+        },
+        3,
+    ),
+]
+
+
+@pytest.mark.parametrize(("own", "files", "expected"), LIMITS)
+def test_what_control_groups_let_a_process_compute(
+    tmp_path: Path, own: str, files: dict[str, str], expected: int | None
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(own + "\n")
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert control_groups.processors(tmp_path) == expected
+
+
+def test_no_more_threads_than_a_container_has_the_time_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads_of_process, "_allowed", lambda: 1)
+    assert threads_of_process.processors() == info().data["threads"]["usable"] == 1
+    monkeypatch.setattr(threads_of_process, "_allowed", lambda: None)
+    assert threads_of_process.processors() >= 1
+    assert control_groups.processors(Path("/nowhere")) is None
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """
 import os
 from backends.numpy_backend import parallel
+from core.registry import control_groups
+from core.registry import threads as threads_of_process
+from core.show.info import info
 seen = []
 parallel.divide(lambda a, b: seen.append(b - a), 100, 1)
 child = os.fork()
