@@ -69,7 +69,8 @@ class Bernoulli(Distribution):
         return where(x == x, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:
-        drawn = self._uniform(n, *self.batch_shape) < self.p.array
+        p = self.xp.astype(self.p.array, self.xp.float64)
+        drawn = self._chances(n, *self.batch_shape) < p
         return as_variable(self.xp.astype(drawn, self.xp.int32))
 
     @property

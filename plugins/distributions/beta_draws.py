@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, real
-from plugins.distributions.gamma_draws import log_standard_gamma
+from plugins.distributions.gamma_draws import log_standard_gamma, rounded
 from plugins.distributions.incomplete import beta_rate
 
 
@@ -32,8 +32,7 @@ class StandardBeta(FunctionNode):
         random, device = self.backend.random, self.backend.device_of(a)
         one, other = (log_standard_gamma(random, xp, k, device) for k in (a, b))
         less = xp.exp(-xp.abs(one - other))  # shares by logarithms, for both may be below numbers
-        share = xp.where(one < other, less, 1.0) / (1.0 + less)
-        return xp.maximum(share, xp.full_like(share, float(xp.finfo(a.dtype).smallest_normal)))
+        return rounded(xp, xp.where(one < other, less, 1.0) / (1.0 + less), a.dtype)
 
     def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
         return g * beta_rate(xp, a, b, out)

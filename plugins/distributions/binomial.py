@@ -60,12 +60,8 @@ class Binomial(Distribution):
 
     def sample_n(self, n: int) -> Variable:
         xp, shape = self.xp, (n, *self.batch_shape)
-
-        def uniform(*shape: int) -> Any:
-            return xp.astype(self._uniform(*shape), xp.float64)
-
         given = [xp.astype(xp.broadcast_to(x.array, shape), xp.float64) for x in (self.n, self.p)]
-        return as_variable(xp.astype(binomial(xp, uniform, *given), xp.int64))
+        return as_variable(xp.astype(binomial(xp, self._chances, *given), xp.int64))
 
     @property
     def mean(self) -> Variable:

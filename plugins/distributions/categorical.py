@@ -52,9 +52,12 @@ class Categorical(Distribution):
         return found if whole else where(index == index, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:
+        """The numbers of classes whose cumulative probability is not above a uniform number."""
         xp = self.xp
-        noise = -xp.log(-xp.log(self._uniform(n, *self.log_p.shape)))
-        return as_variable(xp.astype(xp.argmax(self.log_p.array + noise, axis=-1), xp.int32))
+        reached = F.cumsum(xp.astype(self.p.array, xp.float64), axis=-1).array
+        share = self._chances(n, *self.batch_shape, 1) * reached[..., -1:]
+        passed = xp.astype(share >= reached[..., :-1], xp.int32)
+        return as_variable(xp.sum(passed, axis=-1, dtype=xp.int32))
 
     @property
     def mode(self) -> Variable:

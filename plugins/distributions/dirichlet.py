@@ -37,8 +37,10 @@ class Dirichlet(Distribution):
 
     def sample_n(self, n: int) -> Variable:
         alpha = F.broadcast_to(self.alpha, (n, *self.alpha.shape))
-        shares = F.softmax(LogStandardGamma.call(alpha), axis=-1)
-        return F.clip(shares, float(self.xp.finfo(shares.dtype).smallest_normal), 1.0)
+        info = self.xp.finfo(alpha.dtype)
+        wide = F.cast(alpha, "float32") if info.bits < 32 else alpha
+        shares = F.softmax(LogStandardGamma.call(wide), axis=-1)
+        return F.cast(F.clip(shares, float(info.smallest_normal), 1.0), alpha.dtype)
 
     @property
     def mean(self) -> Variable:

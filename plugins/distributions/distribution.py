@@ -190,6 +190,12 @@ class Distribution:
         random = like.backend.random
         return random.uniform(shape, like.dtype, least, 1.0, device=like.device)
 
+    def _chances(self, *shape: int) -> Any:
+        """Numbers in (0, 1) in float64, to decide counts and classes: in few bits none is rare."""
+        random, device = self._like.backend.random, self._like.device
+        least = float(self.xp.finfo(self.xp.float64).eps) / 4
+        return random.uniform(shape, self.xp.float64, least, 1.0, device=device)
+
     def _normal(self, *shape: int) -> Any:
         """Numbers from the standard normal distribution, of a shape."""
         like = self._like

@@ -16,24 +16,31 @@ GREAT = 1e6  # shapes from which on the series has too many terms, whose errors 
 def standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
     """Draws from gamma distributions of scale 1, at least the smallest normal number."""
     found, log_lift = _drawn(random, xp, k, device)
-    drawn = found * xp.exp(log_lift)
-    return xp.maximum(drawn, xp.full_like(drawn, float(xp.finfo(k.dtype).smallest_normal)))
+    return rounded(xp, found * xp.exp(log_lift), k.dtype)
 
 
 def log_standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
-    """The logarithms of such draws, however small these are."""
+    """The logarithms of such draws, however small these are; of 16-bit shapes in float32."""
     found, log_lift = _drawn(random, xp, k, device)
     return xp.log(found) + log_lift
+
+
+def rounded(xp: Any, drawn: Any, dtype: Any) -> Any:
+    """The draws in a dtype, at least its smallest normal number."""
+    least = xp.full_like(drawn, float(xp.finfo(dtype).smallest_normal))
+    return xp.astype(xp.maximum(drawn, least), dtype)
 
 
 def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
     """Draws, by rejection, and the logarithms of what they are to be multiplied by.
 
     Shapes below 1 are drawn at k + 1 and multiplied by u^(1/k). What is no shape gives NaN:
-    it would be rejected for ever.
+    it would be rejected for ever. 16-bit shapes are drawn in float32, in whose bits what is
+    compared differs, and 9 d is a number.
 
     Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
     """
+    k = xp.astype(k, xp.float32) if xp.finfo(k.dtype).bits < 32 else k
 
     def uniform(shape: Any) -> Any:
         return random.uniform(shape, k.dtype, float(xp.finfo(k.dtype).eps) / 4, 1, device=device)
@@ -128,7 +135,8 @@ class LogStandardGamma(FunctionNode):
     domain = StandardGamma.domain
 
     def compute(self, xp: Any, k: Any) -> Any:
-        return log_standard_gamma(self.backend.random, xp, k, self.backend.device_of(k))
+        drawn = log_standard_gamma(self.backend.random, xp, k, self.backend.device_of(k))
+        return xp.astype(drawn, k.dtype)
 
     def gradient_k(self, xp: Any, g: Any, k: Any, out: Any) -> Any:
         return g * GammaSlope(of_logs=True).evaluate(k, out)

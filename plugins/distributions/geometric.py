@@ -41,7 +41,8 @@ class Geometric(BySurvival):
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp
-        trials = xp.ceil(xp.log(self._uniform(n, *self.batch_shape)) / xp.log1p(-self.p.array))
+        log_q = xp.log1p(-xp.astype(self.p.array, xp.float64))
+        trials = xp.ceil(xp.log(self._chances(n, *self.batch_shape)) / log_q)
         within_int64 = xp.minimum(xp.maximum(trials, xp.ones_like(trials)), 2.0**62)
         return as_variable(xp.astype(within_int64, xp.int64))
 

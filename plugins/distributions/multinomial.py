@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
@@ -50,10 +48,6 @@ class Multinomial(Distribution):
     def sample_n(self, n: int) -> Variable:
         """By binomial draws: how many of those that are left are of each class."""
         xp, shape = self.xp, (n, *self.batch_shape)
-
-        def uniform(*shape: int) -> Any:
-            return xp.astype(self._uniform(*shape), xp.float64)
-
         p = xp.astype(self.p.array, xp.float64)
         p = [xp.broadcast_to(p[..., i], shape) for i in range(p.shape[-1])]
         left = xp.astype(xp.broadcast_to(self.n.array, shape), xp.float64)
@@ -61,7 +55,7 @@ class Multinomial(Distribution):
         for i in range(len(p) - 1):
             rest = sum(p[i + 1 :], p[i])
             share = xp.where(rest > 0, p[i] / xp.where(rest > 0, rest, 1.0), 0.0)
-            drawn.append(binomial(xp, uniform, left, share))
+            drawn.append(binomial(xp, self._chances, left, share))
             left = left - drawn[-1]
         return as_variable(xp.astype(xp.stack([*drawn, left], axis=-1), xp.int64))
 

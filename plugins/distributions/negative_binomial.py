@@ -61,7 +61,8 @@ class NegativeBinomial(Distribution):
         return where(low, below, where(high, 1.0 - below, found))
 
     def sample_n(self, n: int) -> Variable:
-        rates = Gamma(self.r.array, self._odds.array).sample_n(n).array
+        r, logit = (self.xp.astype(x.array, self.xp.float64) for x in (self.r, self.logit))
+        rates = Gamma(r, self.xp.exp(-logit)).sample_n(n).array
         return Poisson(rates).sample_n(1)[0]
 
     @property

@@ -62,7 +62,7 @@ class Poisson(Distribution):
         shape = (n, *self.batch_shape)
         lam = xp.astype(xp.broadcast_to(self.lam.array, shape), xp.float64)
         large = lam >= LARGE
-        counted = _counted(xp, self._uniform(*shape), xp.where(large, 0.0, lam))
+        counted = _counted(xp, self._chances(*shape), xp.where(large, 0.0, lam))
         lam = xp.minimum(lam, GREATEST)
         drawn = by_rejection(
             xp, self._trial, large, counted, lam, xp.log(xp.where(large, lam, 1.0))
@@ -80,7 +80,7 @@ class Poisson(Distribution):
         b = 0.931 + 2.53 * root
         a = -0.059 + 0.02483 * b
         inverse = 1.1239 + 1.1328 / (b - 3.4)
-        u, v = (xp.astype(self._uniform(*lam.shape), xp.float64) for _ in range(2))
+        u, v = (self._chances(*lam.shape) for _ in range(2))
         u = u - 0.5
         us = 0.5 - xp.abs(u)
         k = xp.floor((2 * a / us + b) * u + lam + 0.43)
@@ -108,7 +108,6 @@ def _log_mass(x: Variable, lam: Variable) -> Variable:
 
 def _counted(xp: Any, u: Any, lam: Any) -> Any:
     """The least k whose cumulative probability is above u."""
-    u = xp.astype(u, xp.float64)
     mass = xp.exp(-lam)
     total, k = mass, xp.zeros_like(lam)
     for i in range(1, 100):

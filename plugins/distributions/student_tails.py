@@ -163,7 +163,8 @@ class StandardStudent(FunctionNode):
         random, device = self.backend.random, self.backend.device_of(df)
         normal = random.normal(df.shape, df.dtype, device=device)
         log_gamma = log_standard_gamma(random, xp, 0.5 * df, device)
-        return normal * xp.exp(0.5 * (xp.log(0.5 * df) - log_gamma))
+        log_mean = xp.astype(xp.log(0.5 * df), log_gamma.dtype)
+        return normal * xp.astype(xp.exp(0.5 * (log_mean - log_gamma)), df.dtype)
 
     def gradient_df(self, xp: Any, g: Any, df: Any, out: Any) -> Any:
         return g * student_rate(xp, df, out)

@@ -15,6 +15,13 @@ from plugins.distributions import gamma_draws
 NAN, INF = float("nan"), float("inf")
 
 
+@pytest.fixture
+def fixed_draws():
+    core.seed(0)
+    yield
+    core.seed(None)
+
+
 def bernoulli(p):
     return D.Bernoulli(p, binary_check=True)
 
@@ -336,6 +343,40 @@ def test_variances_in_half_precision_do_not_overflow():
     )
     found = D.Dirichlet(a).variance.array
     np.testing.assert_allclose(found, np.full(2, S.beta.var(20, 40)), rtol=1e-2)
+
+
+IN_HALF = [
+    (D.Bernoulli, S.bernoulli, 1e-4),
+    (lambda p: D.Binomial(3, p), lambda p: S.binom(3, p), 1e-4),
+    (D.Geometric, S.geom, 1e-4),
+    (D.Poisson, S.poisson, 1e-4),
+    (lambda p: D.NegativeBinomial(1, p), lambda p: S.nbinom(1, p), 1e-3),
+    (lambda k: D.Gamma(k, 1), S.gamma, 1e4),
+    (lambda a: D.Beta(a, a), lambda a: S.beta(a, a), 5e3),
+    (lambda a: D.Dirichlet(F.stack([a, a], axis=-1)), lambda a: S.beta(a, a), 5e3),
+    (D.StudentT, S.t, 2e4),
+]
+
+
+@pytest.mark.parametrize(("make", "reference", "parameter"), IN_HALF)
+def test_draws_in_half_precision(make, reference, parameter, fixed_draws):
+    """What is rare comes as often as it should, and what is near lies as far apart."""
+    given = np.full(200_000, parameter, "float16")
+    expected = reference(float(given[0]))
+    drawn = make(given).sample().array.astype("d")
+    deviation = drawn.std() / drawn.size**0.5 if drawn.std() else 0
+    assert abs(drawn.mean() - expected.mean()) < 5 * deviation + 2e-4 * expected.mean()
+    np.testing.assert_allclose(drawn.std(), expected.std(), rtol=0.15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_draws_of_many_classes(dtype, fixed_draws):
+    p = np.full(1000, 1e-3, dtype)
+    p[[0, 400, 999]] = 0
+    drawn = D.Categorical(p).sample(20_000).array
+    assert not np.isin(drawn, [0, 400, 999]).any()
+    assert abs(drawn.mean() / 499.5 - 1) < 0.02
+    assert 950 < len(np.unique(drawn)) <= 997
 
 
 @pytest.mark.parametrize("of_logs", [False, True])
