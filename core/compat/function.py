@@ -77,25 +77,25 @@ class Function:
 
     # ------------------------------------------------------------------ what a subclass defines
 
-    def check_type_forward(self, in_types: Any) -> None:
+    def check_type_forward(self, in_types: Any, /) -> None:
         """Refuse ill-fitting inputs, in the language of `core.type_check`."""
 
-    def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Output arrays from input arrays; by default `forward_gpu` or `forward_cpu`."""
         return self.forward_gpu(inputs) if _on_gpu(inputs) else self.forward_cpu(inputs)
 
-    def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward_cpu(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Output arrays from input arrays of any backend but CUDA."""
         raise self._unwritten("forward, or forward_cpu")
 
-    def forward_gpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward_gpu(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Output arrays from input arrays on a GPU."""
         raise self._unwritten("forward, or forward_gpu")
 
     def _unwritten(self, what: str) -> GraphError:
         return GraphError(f"{self.label}: expected the class to define {what}; it has none of them")
 
-    def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
+    def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...], /) -> Sequence[Any]:
         """Gradients of all inputs, arrays or None, from the gradients of the outputs.
 
         `inputs` has None for arrays not retained, `grad_outputs` for outputs that got no gradient.
@@ -104,11 +104,15 @@ class Function:
         compute = self.backward_gpu if on_gpu else self.backward_cpu
         return compute(inputs, grad_outputs)
 
-    def backward_cpu(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
+    def backward_cpu(
+        self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...], /
+    ) -> Sequence[Any]:
         """Gradients on any backend but CUDA; None for each input where not overridden."""
         return (None,) * len(inputs)
 
-    def backward_gpu(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
+    def backward_gpu(
+        self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...], /
+    ) -> Sequence[Any]:
         """Gradients on a GPU; None for each input where not overridden."""
         return (None,) * len(inputs)
 

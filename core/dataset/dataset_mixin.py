@@ -46,7 +46,7 @@ class DatasetMixin(NeedsInit, ABC):
     def __len__(self) -> int:
         """Return the number of examples."""
 
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int, /) -> Any:
         """Return the example at position `i`, which is within the length."""
         raise NotImplementedError(
             f"{type(self).__name__}: expected get_example(i) to be defined, or __getitem__(index)."

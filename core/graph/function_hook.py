@@ -39,10 +39,10 @@ class FunctionHook(Hook):
     def deleted(self, function: Any = None) -> None:
         """Called when the hook is removed: from `function`, or with None after a block."""
 
-    def forward_preprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
+    def forward_preprocess(self, function: Any, in_data: tuple[AnyArray, ...], /) -> None:
         """Called before `function` computes its outputs from the arrays `in_data`."""
 
-    def forward_postprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
+    def forward_postprocess(self, function: Any, in_data: tuple[AnyArray, ...], /) -> None:
         """Called after `function` has computed its outputs."""
 
     def _computed(self, function: Any, in_data: tuple[AnyArray, ...], outputs: Any) -> None:
@@ -50,7 +50,7 @@ class FunctionHook(Hook):
         self.forward_postprocess(function, in_data)
 
     def backward_preprocess(
-        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
+        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...], /
     ) -> None:
         """Called before `function` computes gradients.
 
@@ -59,7 +59,7 @@ class FunctionHook(Hook):
         """
 
     def backward_postprocess(
-        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
+        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...], /
     ) -> None:
         """Called after `function` has computed gradients."""
 

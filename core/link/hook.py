@@ -50,19 +50,19 @@ class LinkHook(Hook):
     name: str = "LinkHook"
     _installed_as = "link_hooks"
 
-    def added(self, link: Link | None) -> None:
+    def added(self, link: Link | None, /) -> None:
         """Called when the hook is registered: with `link`, or None for all in a `with` block."""
 
-    def deleted(self, link: Link | None) -> None:
+    def deleted(self, link: Link | None, /) -> None:
         """Called when the hook is removed: from `link`, or with None from all."""
 
-    def forward_preprocess(self, args: ForwardArgs) -> None:
+    def forward_preprocess(self, args: ForwardArgs, /) -> None:
         """Called before a link is called."""
 
-    def forward_postprocess(self, args: ForwardArgs) -> None:
+    def forward_postprocess(self, args: ForwardArgs, /) -> None:
         """Called after a link was called; `args.out` is its result."""
 
-    def forward_interrupted(self, args: ForwardArgs) -> None:
+    def forward_interrupted(self, args: ForwardArgs, /) -> None:
         """Called if an exception came in between: undo what `forward_preprocess` has done."""
 
 

@@ -38,7 +38,7 @@ class Initializer(NeedsInit):
     def __init__(self, dtype: DType = None) -> None:
         self.dtype = dtype
 
-    def __call__(self, array: AnyArray) -> None:
+    def __call__(self, array: AnyArray, /) -> None:
         """Fill `array`, which may be of any backend, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__(array)")
 

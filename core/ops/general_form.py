@@ -42,7 +42,7 @@ class GeneralForm(GraphNode):
     _kept_outputs: tuple[int, ...] | None = None
     _forwarding: bool = False
 
-    def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Compute outputs from input arrays: by `compute` if declared, otherwise by backend."""
         if self.declared is not None:
             result = self._compute(inputs)
@@ -50,19 +50,19 @@ class GeneralForm(GraphNode):
         on_gpu = backend_of(*inputs).on_gpu
         return self.forward_gpu(inputs) if on_gpu else self.forward_cpu(inputs)
 
-    def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward_cpu(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Compute outputs from input arrays of any backend but CUDA."""
         raise GraphError(
             f"{self.label}: expected the class to define forward, forward_cpu and forward_gpu, or "
             "compute; it lacks them"
         )
 
-    def forward_gpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def forward_gpu(self, inputs: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Compute outputs from input arrays on a GPU."""
         return GeneralForm.forward_cpu(self, inputs)
 
     def backward(
-        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...], /
     ) -> tuple[Variable | None, ...]:
         """Compute gradients of the target inputs, as Variables, from those of the outputs.
 
@@ -82,6 +82,7 @@ class GeneralForm(GraphNode):
         target_input_indexes: tuple[int, ...],
         grad_outputs: tuple[Variable | None, ...],
         grad_inputs: tuple[Variable | None, ...],
+        /,
     ) -> tuple[Variable | None, ...]:
         """Compute gradients as `backward` does, and add them to those that the inputs have."""
         gradients = self.backward(target_input_indexes, grad_outputs)
@@ -113,7 +114,7 @@ class GeneralForm(GraphNode):
             )
         return wrap(g)
 
-    def check_type_forward(self, in_types: Any) -> None:
+    def check_type_forward(self, in_types: Any, /) -> None:
         """Refuse inputs that do not fit, in the language of `core.type_check`."""
 
     def retain_inputs(self, indexes: Iterable[int]) -> None:

@@ -33,7 +33,8 @@ class Optimizer(LossScaling, KnownAttributes):
     `setup(link)` comes first and gives the optimizer back; then `update` makes a step.
     """
 
-    target: Link | None = None
+    target: Any = None
+    """The link that `setup` was given; None before."""
     t: int = 0
     epoch: int = 0
     use_auto_new_epoch: bool = False
@@ -68,11 +69,12 @@ class Optimizer(LossScaling, KnownAttributes):
         raise NotImplementedError(f"{type(self).__name__} does not define update().")
 
     def _target(self) -> Link:
-        if self.target is None:
+        link: Link | None = self.target
+        if link is None:
             raise UpdateError(
                 f"{type(self).__name__}: nothing to train yet. Call setup(link) first."
             )
-        return self.target
+        return link
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

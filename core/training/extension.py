@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.training.communicator import Communicator
-    from core.training.loop import Loop
 
 PRIORITY_WRITER = 300
 """For extensions that add values to the observation."""
@@ -62,7 +61,7 @@ class Extension:
         """The name of the extension if none is given: that of its class."""
         return type(self).__name__
 
-    def __call__(self, trainer: Loop) -> Any:
+    def __call__(self, trainer: Any, /) -> Any:
         """Run the extension; the trainer calls this when the trigger fires."""
 
     def __getattr__(self, name: str) -> Any:
@@ -90,10 +89,10 @@ class Extension:
         What each has for itself is to go to the first one.
         """
 
-    def initialize(self, trainer: Loop) -> None:
+    def initialize(self, trainer: Any, /) -> None:
         """Called once before the first update of a run, also of a resumed one."""
 
-    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Any, /) -> Iterable[tuple[Path, str | None]]:
         """List existing files that this extension will write, with the run that wrote each.
 
         None stands for a run that is not known. Asked once, after `initialize`; those of other
@@ -101,13 +100,13 @@ class Extension:
         """
         return ()
 
-    def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
+    def on_error(self, trainer: Any, exc: Exception, tb: TracebackType | None, /) -> None:
         """Called when an update or an extension has raised `exc`, before `finalize`."""
 
-    def on_interrupt(self, trainer: Loop) -> None:
+    def on_interrupt(self, trainer: Any, /) -> None:
         """Called when SIGINT or SIGTERM ends the run, after an iteration and before `finalize`."""
 
-    def how_to_resume(self, trainer: Loop) -> str | None:
+    def how_to_resume(self, trainer: Any, /) -> str | None:
         """Return what to print after the run was stopped: what is saved, and how to continue.
 
         Called after `finalize`; None where nothing is.
@@ -128,8 +127,8 @@ def make_extension(
     default_name: str | None = None,
     priority: int | None = None,
     finalizer: Callable[[], Any] | None = None,
-    initializer: Callable[[Loop], Any] | None = None,
-    on_error: Callable[[Loop, Exception, TracebackType | None], Any] | None = None,
+    initializer: Callable[[Any], Any] | None = None,
+    on_error: Callable[[Any, Exception, TracebackType | None], Any] | None = None,
     *,
     ranks: str = "each",
 ) -> Callable[[_Function], _Function]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from core.training.loop import Loop
 
-Trigger: TypeAlias = Callable[["Loop"], bool]
+Trigger: TypeAlias = Callable[[Any], bool]
+"""A function of the `Trainer` or `Run`: whether to call the extension now."""
 
 TriggerSpec: TypeAlias = Trigger | tuple[float, str] | None
 """What `get_trigger` takes: a trigger, an interval such as (5, 'epoch'), or None for never."""

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 
-if TYPE_CHECKING:
-    from core.training.loop import Loop
-
 
 class Updater(NeedsInit, ABC):
     """Base of updaters, which make the steps of a training.
@@ -51,7 +48,7 @@ class Updater(NeedsInit, ABC):
         """Return the optimizer called `name`."""
         return self.get_all_optimizers()[name]
 
-    def connect_trainer(self, trainer: Loop) -> None:
+    def connect_trainer(self, trainer: Any, /) -> None:
         """Called once by the trainer that uses this updater."""
 
     def finalize(self) -> None:

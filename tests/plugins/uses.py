@@ -235,6 +235,66 @@ def told(trainer: training.Trainer) -> None:
 trainer.extend(told)
 training.make_extension(priorty=3)  # wrong: priorty
 
+
+# Methods that the library calls: their arguments may be named as one likes, and a trainer is one
+class Squares(core.dataset.DatasetMixin):
+    def __len__(self) -> int:
+        return 3
+
+    def get_example(self, index: int) -> int:
+        return index**2
+
+
+class Twice(core.FunctionNode):
+    def check_type_forward(self, types: Any) -> None:
+        pass
+
+    def forward(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (2 * xs[0],)
+
+    def backward(self, indexes: tuple[int, ...], gys: Any) -> tuple[Variable, ...]:
+        return (2 * gys[0],)
+
+
+class Thrice(core.Function):
+    def forward_cpu(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (3 * xs[0],)
+
+    def backward(self, xs: tuple[Any, ...], gys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (3 * gys[0],)
+
+
+class Labels(core.FunctionHook):
+    def forward_preprocess(self, node: Any, arrays: tuple[Any, ...]) -> None:
+        print(node.label)
+
+
+class Calls(core.LinkHook):
+    def forward_postprocess(self, call: Any) -> None:
+        print(call.out)
+
+
+class Ones(core.Initializer):
+    def __call__(self, filled: Any) -> None:
+        filled[...] = 1
+
+
+class Told(training.Extension):
+    def initialize(self, trainer: training.Trainer) -> None:
+        print(trainer.updater.epoch)
+
+    def __call__(self, run: training.Trainer) -> None:
+        print(run.updater.iteration)
+
+
+def at_end(trainer: training.Trainer) -> bool:
+    return trainer.updater.iteration == 9
+
+
+trainer.extend(Told(), trigger=at_end)
+training.make_extension(trigger=at_end, initializer=at_end)
+first_parameters = [p for p in adam.target.params() if p.ndim > adam.target.inner.W.ndim]
+
 # Initializers, configuration, files
 L.Linear(3, 4, initialW=initializers.HeNormal(scale=2))
 initializers.HeNormal(scal=2)  # wrong: scal
