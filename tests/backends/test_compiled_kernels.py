@@ -138,6 +138,7 @@ def test_a_report_says_what_is_compiled(tmp_path: Path) -> None:
 
 def test_a_switch_leaves_numba_alone() -> None:
     assert run(STEP, PLUGRAD_COMPILED="0") == "2048.0 False"
+    assert run(STEP, NUMBA_DISABLE_JIT="1") == "2048.0 False"
     assert run(STEP) == "2048.0 True"
 
 
@@ -282,6 +283,20 @@ def test_no_machine_code_is_taken_from_where_others_may_write(others: str, tmp_p
     mine = run(code, XDG_CACHE_HOME=str(tmp_path / "mine"), NUMBA_CACHE_DIR="")
     assert mine.startswith(str(tmp_path / "mine" / "plugrad"))
     assert stat.S_IMODE(Path(mine).stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="homes of POSIX")
+def test_a_user_without_a_home_keeps_machine_code_in_the_temporary_folder(tmp_path: Path) -> None:
+    code = """
+import os, pwd
+def unknown(user):
+    raise KeyError(user)
+pwd.getpwuid = unknown  # as of a number that a container is told to run as
+os.environ.pop("HOME", None)
+from backends.numpy_backend.kernels import compiler; print(compiler.cache_folder())"""
+    for cache in ("", "relative"):  # which the standard of these folders says to leave out
+        found = run(code, XDG_CACHE_HOME=cache, NUMBA_CACHE_DIR="", TMPDIR=str(tmp_path))
+        assert Path(found).parent == tmp_path / f"plugrad-{os.getuid()}"
 
 
 def test_relu_on_many_elements(always: None, divided: None) -> None:

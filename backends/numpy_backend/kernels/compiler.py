@@ -39,9 +39,20 @@ SUMS = ("reassoc", "nsz", "contract")
 
 @cache
 def available() -> bool:
-    """Whether loops can be compiled: numba is installed, and `PLUGRAD_COMPILED=0` is not set."""
-    found = find_spec("numba") if os.environ.get(SWITCH, "1") != "0" else None
-    return found is not None and found.origin is not None  # a folder of this name has none
+    """Whether loops can be compiled."""
+    return why_not() is None
+
+
+def why_not() -> str | None:
+    """Why no loops are compiled: numba is missing, or a variable says so; None if they are."""
+    if os.environ.get(SWITCH) == "0":
+        return f"{SWITCH}=0"
+    if os.environ.get("NUMBA_DISABLE_JIT", "").strip() not in ("", "0"):
+        return "NUMBA_DISABLE_JIT is set"  # numba would leave all loops to the interpreter
+    found = find_spec("numba")
+    if found is None or found.origin is None:  # a folder of this name has none
+        return "numba is missing: pip install 'plugrad[fast]'"
+    return None
 
 
 def numba_module() -> Any:
@@ -381,9 +392,7 @@ def native(array: Array) -> Array:
 def state() -> dict[str, str]:
     """What a report should say: whether loops are compiled, for which vectors, and kept where."""
     if not available():
-        off = os.environ.get(SWITCH) == "0"
-        why = f"{SWITCH}=0" if off else "numba is missing: pip install 'plugrad[fast]'"
-        return {"compiled loops": f"none, {why}"}
+        return {"compiled loops": f"none, {why_not()}"}
     numba = numba_module()
     import llvmlite.binding
 
@@ -450,13 +459,16 @@ def _bases() -> list[Path]:
     if chosen:
         return [Path(chosen)]
     if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA") or Path.home())
+        home = os.environ.get("LOCALAPPDATA") or "~"
     elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
+        home = "~/Library/Caches"
     else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    return [home / "plugrad", Path(tempfile.gettempdir()) / f"plugrad-{user}"]
+    bases = [Path(os.path.expanduser(home)) / "plugrad"]
+    with suppress(FileNotFoundError):  # no folder for temporary files
+        bases.append(Path(tempfile.gettempdir()) / f"plugrad-{user}")
+    return [base for base in bases if base.is_absolute()]  # "~" stays where the user has no home
 
 
 def _digest() -> str:
