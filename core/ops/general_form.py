@@ -82,7 +82,6 @@ class GeneralForm(GraphNode):
         target_input_indexes: tuple[int, ...],
         grad_outputs: tuple[Variable | None, ...],
         grad_inputs: tuple[Variable | None, ...],
-        /,
     ) -> tuple[Variable | None, ...]:
         """Compute gradients as `backward` does, and add them to those that the inputs have."""
         gradients = self.backward(target_input_indexes, grad_outputs)
