@@ -10,8 +10,8 @@ from core.errors import CheckpointError
 from core.errors.kinds import checked
 from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, File, contents
-from plugins.serializers.keras_file import Layer, layers_of
-from plugins.serializers.keras_names import KINDS, Unit, units_of
+from plugins.serializers.keras_file import KINDS, Layer, layers_of
+from plugins.serializers.keras_names import Unit, units_of
 from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.matching import Mapped, Matches, Matching, renamed, shapes_of
 

@@ -3,7 +3,8 @@
 Keras 3 writes `model.weights.h5`, alone or in a zip archive, `model.keras`. Its groups have the
 paths of the model's attributes; layers in lists are called by their classes, and numbered. The
 arrays of a layer are `vars/0`, `vars/1`, ..., those of its parts lie in groups of their own. Older
-files, `model.h5`, say in attributes which layers there are and what their arrays are called.
+files, `model.h5`, say in attributes which layers there are and what their arrays are called. There
+a model within the model is one layer, and the names of its arrays tell its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -30,6 +31,21 @@ PARTS = (
     *["query_dense", "key_dense", "value_dense", "output_dense"],
 )
 """Parts of a layer, in the order in which its weights are."""
+
+_OF_ONE = re.compile(r"(forward|backward)_.*|(.*_)?cell(_\d+)?|query|key|value|attention_output")
+"""Parts of a layer in older files: in the names of its arrays they stand behind its own."""
+
+SEPARABLE = ("separable_conv2d_depthwise", "separable_conv2d_pointwise")
+"""The two convolutions of one layer; links have them apart."""
+
+KINDS = {
+    *["dense", "time_distributed", "embedding", "p_re_lu", "prelu", "lstm", "lstm_cell", "gru"],
+    *["simple_rnn", "bidirectional", "multi_head_attention", "depthwise_conv2d"],
+    *SEPARABLE,
+    *["batch_normalization", "layer_normalization", "group_normalization", "rms_normalization"],
+    *[f"conv{n}d{end}" for n in "123" for end in ("", "_transpose")],
+}
+"""Classes that are told by a name; others may be anything."""
 
 _ASIDE = re.compile(r"(^|/)(optimizer|metrics?|_metrics|compile_metrics|seed_generator)(/|$)")
 """Groups of other things than weights."""
@@ -55,8 +71,9 @@ def layers_of(data: bytes, label: str) -> tuple[list[Layer], bool]:
     with blaming(label), h5py.File(BytesIO(data), "r") as file:
         group = file.get("model_weights", file)
         if "layer_names" in group.attrs:
-            return [*_listed(group, label)], True
-        return sorted(_grouped(group, label), key=lambda layer: _numbered(layer.path)), False
+            return [*_apart(_listed(group, label))], True
+        layers = sorted(_grouped(group, label), key=lambda layer: _numbered(layer.path))
+        return [*_apart(layers)], False
 
 
 def _unpacked(data: bytes, label: str) -> bytes:
@@ -118,10 +135,36 @@ def _listed(group: Any, label: str) -> Iterator[Layer]:
     for name in map(_text, group.attrs["layer_names"]):
         own = group[name]
         names = [_text(each) for each in own.attrs.get("weight_names", ())]
-        if names:
-            entries = GroupEntries(own, label)
-            arrays = [_array(own, entries, each) for each in names]
-            yield Layer(name, _kind(name), arrays)
+        if not names:
+            continue
+        entries = GroupEntries(own, label)
+        inner: dict[str, list[str]] = {}
+        for each in names:  # of one layer they may lie apart: what is trained comes first
+            inner.setdefault(_inner(each, name), []).append(each)
+        if _kind(name) in KINDS or len(inner) == 1:
+            inner = {"": names}
+        for path, those in inner.items():
+            path = f"{name}/{path}".rstrip("/")
+            yield Layer(path, _kind(path), [_array(own, entries, each) for each in those])
+
+
+def _inner(name: str, layer: str) -> str:
+    """The path of the layer within a layer to which an array of this name belongs; '' for none."""
+    parts = name.split("/")[:-1]
+    while len(parts) > 1 and parts[-1] != layer and _OF_ONE.fullmatch(parts[-1]):
+        parts.pop()
+    behind = [i + 1 for i, part in enumerate(parts) if part == layer][-1:]
+    return "/".join(parts[behind[0] if behind else 0 :])
+
+
+def _apart(layers: Iterable[Layer]) -> Iterator[Layer]:
+    """The layers, with those of two convolutions as two of one path."""
+    for layer in layers:
+        if layer.kind != "separable_conv2d":
+            yield layer
+            continue
+        yield layer._replace(kind=SEPARABLE[0], arrays=layer.arrays[:1])
+        yield layer._replace(kind=SEPARABLE[1], arrays=layer.arrays[1:])
 
 
 def _text(name: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plugins.serializers.entries import Array
+from plugins.serializers.keras_file import SEPARABLE
 from plugins.serializers.matching import rule_of, units_in
 from plugins.serializers.torch_names import interleaved
 
@@ -53,7 +54,7 @@ def _dense(link: Any, path: str) -> Iterator[Unit]:
 
 
 def _convolution(link: Any, path: str) -> Iterator[Unit]:
-    kinds = tuple([f"conv{n}d" for n in "123"])
+    kinds = (*[f"conv{n}d" for n in "123"], SEPARABLE[1])
     yield Unit(path, kinds, _with_bias(link, channels_first), len)
 
 
@@ -70,7 +71,7 @@ def channels_first(kernel: Array) -> Array:
 
 def _depthwise(link: Any, path: str) -> Iterator[Unit]:
     convert = _with_bias(link, channels_first)
-    yield Unit(path, ("depthwise_conv2d",), convert, lambda W: W.shape[0] * W.shape[1])
+    yield Unit(path, ("depthwise_conv2d", SEPARABLE[0]), convert, lambda W: W.shape[0] * W.shape[1])
 
 
 def _in_order(*names: str) -> Callable[[Sequence[Array]], Made]:
@@ -190,14 +191,6 @@ RULES: dict[str, Callable[[Any, str], Iterator[Unit]]] = {
     **dict.fromkeys(("NStepGRU", "NStepBiGRU"), _GRU),
 }
 """Links, by the names of their classes."""
-
-KINDS = {
-    *["dense", "time_distributed", "embedding", "p_re_lu", "prelu", "lstm", "lstm_cell", "gru"],
-    *["simple_rnn", "bidirectional", "multi_head_attention", "depthwise_conv2d"],
-    *["batch_normalization", "layer_normalization", "group_normalization", "rms_normalization"],
-    *[f"conv{n}d{end}" for n in "123" for end in ("", "_transpose")],
-}
-"""Classes that are told by a name; others may be anything."""
 
 
 def units_of(model: Any) -> Iterator[Unit]:

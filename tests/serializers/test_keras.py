@@ -41,7 +41,7 @@ def zipped(file):
     return archive
 
 
-def old(**layers):
+def old(called=None, /, **layers):
     """A file of Keras 2, which lists its layers, and what their arrays are called."""
     file = io.BytesIO()
     with h5py.File(file, "w") as written:
@@ -49,7 +49,7 @@ def old(**layers):
         group.attrs["layer_names"] = [name.encode() for name in layers]
         for layer, arrays in layers.items():
             own = group.create_group(layer)
-            names = [f"{layer}/{chr(122 - i)}:0" for i in range(len(arrays))]
+            names = called or [f"{layer}/{chr(122 - i)}:0" for i in range(len(arrays))]
             own.attrs["weight_names"] = [name.encode() for name in names]
             for name, array in zip(names, arrays, strict=True):
                 own[name] = array
@@ -173,6 +173,46 @@ def test_attention():
     scores = np.exp(q @ k.swapaxes(2, 3) / np.sqrt(3))
     seen = scores / scores.sum(axis=-1, keepdims=True) @ v
     near(link(x), np.einsum("bhtd,hdo->bto", seen, out[0]) + out[1])
+
+
+@pytest.mark.parametrize("prefix", ["", "base/", "whole/base/inner/"])
+def test_a_model_within_a_model_of_older_files(prefix):
+    kernels, last, scale = (draw(1, 1, 2, 3), draw(3)), (draw(3, 2), draw(2)), draw(3)
+    names = "first/kernel first/bias norm/gamma last/kernel last/bias norm/mean norm/var"
+    arrays = [*kernels, scale, *last, draw(3), draw(3) ** 2]  # what is trained comes first
+    file = old([f"{prefix}{name}:0" for name in names.split()], base=arrays)
+    model = core.Sequential(
+        *[L.Convolution2D(2, 3, 1), L.BatchNormalization(3, use_beta=False)],
+        *[lambda x: F.mean(x, axis=(2, 3)), L.Linear(3, 2)],
+    )
+    table = load_keras(file, model)
+    inner = prefix.removeprefix("whole/").removeprefix("base/")
+    assert [t for row in table for t in row.tensors] == [
+        f"base/{inner}{name}" for name in ("first", "norm", "last")
+    ]
+    near(model[1].gamma, scale)
+    near(model[1].avg_mean, arrays[-2])
+    near(model[-1].W, last[0].T)
+
+
+def test_parts_of_layers_of_older_files_are_one_layer():
+    link, sides = L.NStepBiLSTM(1, 3, 4, 0.0), [draw(3, 16), draw(4, 16), draw(16)] * 2
+    ways = [f"enc/{way}_lstm_2/lstm_cell/" for way in ("forward", "backward")]
+    table = load_keras(old([f"{w}{x}:0" for w in ways for x in "krb"], enc=sides), link)
+    assert table[0].tensors == ("enc",)
+
+
+@pytest.mark.parametrize("write", [laid_out, lambda **x: zipped(laid_out(**x)), old])
+def test_separable_convolutions(write):
+    across, along, bias = draw(3, 3, 2, 2), draw(1, 1, 4, 3), draw(3)
+    model = core.Sequential(
+        L.DepthwiseConvolution2D(2, 2, 3, nobias=True), L.Convolution2D(4, 3, 1)
+    )
+    load_keras(write(separable_conv2d=[across, along, bias]), model)
+    x = draw(2, 2, 5, 5)
+    pairs = [(x[:, c, ..., None], across[:, :, [c], m : m + 1]) for c in (0, 1) for m in (0, 1)]
+    h = np.concatenate([conv(*pair, 0) for pair in pairs], -1)
+    near(F.transpose(model(x), (0, 2, 3, 1)), h @ along[0, 0] + bias)
 
 
 class Named(core.Chain):
