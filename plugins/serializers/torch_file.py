@@ -94,7 +94,11 @@ def _named(found: Any, label: str) -> dict[str, Array]:
     for key in _NESTED:
         if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
             found = found[key]
-    kinds = {type(x) for x in found.values()} if isinstance(found, Mapping) else {type(found)}
+    values = [*found.values()] if isinstance(found, Mapping) else [found]
+    parts = [*filter(_has_tensors, values)]
+    if len(parts) == 1 and not any([isinstance(x, np.ndarray) for x in values]):
+        found, values = parts[0], [*parts[0].values()]  # under whatever name, beside other things
+    kinds = {*map(type, values)}
     if not isinstance(found, Mapping) or not kinds <= {np.ndarray}:
         shown = sorted(map(str, found))[:8] if isinstance(found, Mapping) else type(found).__name__
         raise CheckpointError(
@@ -102,6 +106,10 @@ def _named(found: Any, label: str) -> dict[str, Array]:
             f"{shown}. Save those alone."
         )
     return {str(name): array for name, array in found.items()}
+
+
+def _has_tensors(value: Any) -> bool:
+    return isinstance(value, Mapping) and {type(x) for x in value.values()} == {np.ndarray}
 
 
 def _of_archive(archive: zipfile.ZipFile, label: str) -> _Reader:

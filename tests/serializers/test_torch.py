@@ -83,8 +83,9 @@ def test_a_file_is_read_without_pytorch(file):
     assert str(table).splitlines()[1].split() == ["W", "fc.weight", "(2,", "3)"]
 
 
-def test_bfloat16_and_nested_state():
-    body = b"\x80\x02}(" + _text("epoch") + _int(3) + _text("state_dict")
+@pytest.mark.parametrize("name", ["state_dict", "params_ema"])
+def test_bfloat16_and_nested_state(name):
+    body = b"\x80\x02}(" + _text("epoch") + _int(3) + _text(name)
     body += state(weight=tensor(0, 2, (1, 2), kind="BFloat16Storage"))[2:-1] + b"u."
     model = L.EmbedID(1, 2)
     load_torch(archive(body, [np.array([0x3F80, 0xC000], "u2")]), model)
@@ -110,6 +111,21 @@ OF_OTHERS = {
     "cut": (state(w=tensor(0, 4, (4,)))[:-9], CheckpointDamaged, "damaged"),
     "memo": (b"\x80\x02}r\0\0\0\xff.", CheckpointDamaged, "numbers more objects than it has"),
     "number": (b"\x80\x02K\x05.", CheckpointError, "expected the tensors of a model"),
+    "two": (
+        b"\x80\x02}("
+        + _text("G")
+        + state(w=tensor(0, 4, (4,)))[2:-1]
+        + _text("D")
+        + state(w=tensor(0, 4, (4,)))[2:-1]
+        + b"u.",
+        CheckpointError,
+        r"got \['D', 'G'\]",
+    ),
+    "mixed": (
+        state(w=tensor(0, 4, (4,)), v=state(w=tensor(0, 4, (4,)))[2:-1]),
+        CheckpointError,
+        r"got \['v', 'w'\]",
+    ),
     "deep": (b"\x80\x02" + b"]" * 100000 + b"a" * 99999 + b".", CheckpointError, "expected the"),
 }
 
