@@ -1512,7 +1512,7 @@ def argmax(x: Array, axis: int | None = None) -> Variable:
         axis: The axis to search along; None searches the flattened array.
 
     Returns:
-        int32, the shape of `x` without the axis.
+        int32, the shape of `x` without the axis; int64 for an axis of more than 2^31 elements.
 
     Raises:
         InvalidType: `x` has no such axis, or has no element along it.
@@ -1530,7 +1530,7 @@ def argmin(x: Array, axis: int | None = None) -> Variable:
         axis: The axis to search along; None searches the flattened array.
 
     Returns:
-        int32, the shape of `x` without the axis.
+        int32, the shape of `x` without the axis; int64 for an axis of more than 2^31 elements.
 
     Raises:
         InvalidType: `x` has no such axis, or has no element along it.

@@ -200,6 +200,14 @@ def test_numbers_stand_for_arrays_of_the_others_dtype():
         assert y.dtype == np.float32
 
 
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize(("axis", "shape"), [(None, (2, 2**30 + 1)), (1, (1, 2**31 + 1))])
+def test_places_that_no_int32_holds_are_int64(name, axis, shape, monkeypatch):
+    monkeypatch.setattr(np, name.lower(), lambda x, axis: np.int64(2**31))  # looking takes long
+    x = np.broadcast_to(np.float32(0), shape)
+    assert getattr(F, name)(axis).compute(np, x) == 2**31
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, axes, real
 from plugins.functions.derived import function_of
 
@@ -18,6 +20,11 @@ class _Place(FunctionNode):
         leave_out={"gradient": "integer-valued"},
     )
 
+    def _in_dtype(self, xp: Any, places: Any, x: Any) -> Any:
+        """The places as int32; as int64 where some would be too great for that."""
+        count = x.size if self.axis is None else x.shape[self.axis]
+        return xp.astype(places, xp.int32 if count <= 1 << 31 else xp.int64)
+
 
 class ArgMax(_Place):
     """Find the index of the greatest element, the first one of equals; without gradient.
@@ -27,7 +34,7 @@ class ArgMax(_Place):
         axis: The axis to search along; None searches the flattened array.
 
     Returns:
-        int32, the shape of `x` without the axis.
+        int32, the shape of `x` without the axis; int64 for an axis of more than 2^31 elements.
 
     Raises:
         InvalidType: `x` has no such axis, or has no element along it.
@@ -38,7 +45,7 @@ class ArgMax(_Place):
     """
 
     def compute(self, xp, x):
-        return xp.astype(xp.argmax(x, axis=self.axis), xp.int32)
+        return self._in_dtype(xp, xp.argmax(x, axis=self.axis), x)
 
 
 class ArgMin(_Place):
@@ -49,7 +56,7 @@ class ArgMin(_Place):
         axis: The axis to search along; None searches the flattened array.
 
     Returns:
-        int32, the shape of `x` without the axis.
+        int32, the shape of `x` without the axis; int64 for an axis of more than 2^31 elements.
 
     Raises:
         InvalidType: `x` has no such axis, or has no element along it.
@@ -60,7 +67,7 @@ class ArgMin(_Place):
     """
 
     def compute(self, xp, x):
-        return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
+        return self._in_dtype(xp, xp.argmin(x, axis=self.axis), x)
 
 
 argmax = function_of(ArgMax, "argmax")
