@@ -96,6 +96,9 @@ CALLS = {
     "any of none": lambda x, i: np.any(x[:0] > 0, axis=0),
     "all of none": lambda x, i: np.all(x[:0] > 0, axis=0),
     "any over no axis": lambda x, i: np.any(x, axis=()),
+    "counted along an axis": lambda x, i: np.count_nonzero(x, axis=1),
+    "truth values turned round": lambda x, i: ~(x > 0) & ~np.isnan(x),
+    "bits turned round": lambda x, i: ~i,
     "variance over no axis": lambda x, i: np.var(x, axis=()),
     "sum of a number": lambda x, i: np.sum(x[0, 0], axis=0),
     "an axis of NumPy's": lambda x, i: np.sum(x, axis=np.int64(0)),
@@ -133,6 +136,12 @@ def test_what_numpy_takes(name):
     call = CALLS[name]
     message = exported(_on_arrays(call), (X, INTEGERS), batch=None)
     compare(message, (X, INTEGERS), [call(X, INTEGERS)])
+
+
+def test_masks_of_variables():
+    call = lambda x: (~(x > 0), x.__array_namespace__().count_nonzero(x > 0, axis=1))  # noqa: E731
+    for x in (X, X[:1], np.concatenate([X, X])):
+        compare(exported(call, X), [x], [y.array for y in call(core.Variable(x))])
 
 
 @pytest.mark.parametrize("opset", [18, 20])

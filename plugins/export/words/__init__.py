@@ -40,6 +40,7 @@ _NUMPY_NAMES = {
     "arctan2": "atan2",
     "arctanh": "atanh",
     "bitwise_and": "and_",
+    "bitwise_invert": "invert",
     "bitwise_or": "or_",
     "bitwise_xor": "xor",
     "conjugate": "conj",
@@ -58,6 +59,6 @@ _NUMPY_NAMES = {
     "rint": "round",
     "subtract": "sub",
 }
-"""What NumPy calls its functions, for what operators and the array standard call otherwise."""
+"""What NumPy and the array standard call functions, for what operators are called otherwise."""
 
 WORDS |= {name: WORDS[standard] for name, standard in _NUMPY_NAMES.items()}

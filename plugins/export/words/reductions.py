@@ -22,12 +22,14 @@ def axes_of(e: Equation, usual: int | None = None) -> tuple[Value, Any, bool]:
     return x, axis, bool(e.kwargs.get("keepdims", False))
 
 
-def _reduce(op: str, asks: bool = False) -> Translation:
+def _reduce(op: str, asks: bool = False, counts: bool = False) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         x, axis, keepdims = axes_of(e)
         dtype = e.outputs[0].dtype
         logical = asks or dtype.kind == "b"  # the largest of truth values says whether one is true
-        name = g.cast(g.operand(x, bool), "int32") if logical else g.operand(x, dtype)
+        truths = logical or counts
+        name = g.operand(x, bool if truths else dtype)
+        name = g.cast(name, "int32" if logical else dtype) if truths else name
         axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
         given = [g.integers(axes)] if axes else []
         if axis != ():
@@ -106,6 +108,7 @@ WORDS: dict[str, Translation] = {
     "prod": _reduce("ReduceProd"),
     "any": _reduce("ReduceMax", asks=True),
     "all": _reduce("ReduceMin", asks=True),
+    "count_nonzero": _reduce("ReduceSum", counts=True),
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "var": _variance,
