@@ -29,6 +29,9 @@ ALLOWED = {  # what Open MPI wants to be told: as root, and with more processes 
     "OPENBLAS_NUM_THREADS": "1",
 }
 
+# To load numba takes each rank most of a second: compiled loops have a say in these programs alone.
+COMPILED = {"captured", "sharded"}
+
 
 def missing(python: str) -> str:
     """Why no ranks can be started by this Python; empty where they can."""
@@ -57,16 +60,17 @@ class Ranks:
     def command(self, count: int, program: str, *arguments: object) -> list[str]:
         return [*self.launcher(count), str(PROGRAMS / f"{program}.py"), *map(str, arguments)]
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, program: str = "") -> dict[str, str]:
         others = (str(ROOT), os.environ.get("PYTHONPATH", ""))
-        marked = dict([self.mark.split("=")])
-        paths = os.pathsep.join(filter(None, others))
-        return {**os.environ, **ALLOWED, **marked, "PYTHONPATH": paths}
+        own = {"PYTHONPATH": os.pathsep.join(filter(None, others))}
+        if program not in COMPILED:
+            own["PLUGRAD_COMPILED"] = "0"
+        return {**os.environ, **ALLOWED, **dict([self.mark.split("=")]), **own}
 
     def start(self, count: int, program: str, *arguments: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(count, program, *arguments),
-            env=self.environment(),
+            env=self.environment(program),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -164,9 +168,9 @@ class RanksOfMachines(Ranks):
         mpiexec = [str(starter(self.python)), option, str(self.hosts), "-n", str(count)]
         return [sys.executable, str(MACHINES), *mpiexec, self.python]
 
-    def environment(self):
+    def environment(self, program=""):
         ssh = str(MACHINES.with_suffix(".sh"))
-        found = super().environment()
+        found = super().environment(program)
         found.pop("PRTE_MCA_rmaps_default_mapping_policy")  # by which all are on the first
         return {
             **found, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": ssh,
