@@ -8,7 +8,7 @@ docs/install.md says what was tested last.
 
 import nox
 
-OLDEST = {"3.11": "2.0", "3.12": "2.0", "3.13": "2.1", "3.14": "2.3", "3.15": "2.5"}  # with wheels
+OLDEST = {"3.11": "2.2", "3.12": "2.2", "3.13": "2.2", "3.14": "2.3", "3.15": "2.5"}  # with wheels
 TOOLS = ["array-api-strict", "hypothesis", "pytest<10", "pytest-timeout", "pytest-xdist"]
 TESTS = [  # what Python and NumPy have a say in
     "tests/engine/test_array_methods.py",
