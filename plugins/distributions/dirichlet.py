@@ -7,6 +7,7 @@ from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.distribution import Distribution, in_double, log_power, within
 from plugins.distributions.gamma_draws import LogStandardGamma
+from plugins.distributions.limits import limits
 
 
 class Dirichlet(Distribution):
@@ -37,7 +38,7 @@ class Dirichlet(Distribution):
 
     def sample_n(self, n: int) -> Variable:
         alpha = F.broadcast_to(self.alpha, (n, *self.alpha.shape))
-        info = self.xp.finfo(alpha.dtype)
+        info = limits(self.xp, alpha.dtype)
         wide = F.cast(alpha, "float32") if info.bits < 32 else alpha
         shares = F.softmax(LogStandardGamma.call(wide), axis=-1)
         return F.cast(F.clip(shares, float(info.smallest_normal), 1.0), alpha.dtype)

@@ -12,6 +12,7 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_scalar, python_number
 from core.typing import Array, Operand, Shape
+from plugins.distributions.limits import limits
 
 
 class Distribution:
@@ -186,7 +187,7 @@ class Distribution:
     def _uniform(self, *shape: int) -> Any:
         """Numbers in (0, 1), of a shape."""
         like = self._like
-        least = float(self.xp.finfo(like.dtype).eps) / 4
+        least = float(limits(self.xp, like.dtype).eps) / 4
         random = like.backend.random
         return random.uniform(shape, like.dtype, least, 1.0, device=like.device)
 

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, real
 from core.errors import NotDifferentiable
 from core.functions import digamma
+from plugins.distributions.limits import limits
 from plugins.distributions.rejection import by_rejection
 
 TERMS = 20  # of the series, between looks at how much is left
@@ -27,7 +28,7 @@ def log_standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
 
 def rounded(xp: Any, drawn: Any, dtype: Any) -> Any:
     """The draws in a dtype, at least its smallest normal number."""
-    least = xp.full_like(drawn, float(xp.finfo(dtype).smallest_normal))
+    least = xp.full_like(drawn, float(limits(xp, dtype).smallest_normal))
     return xp.astype(xp.maximum(drawn, least), dtype)
 
 
@@ -40,7 +41,7 @@ def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
 
     Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
     """
-    k = xp.astype(k, xp.float32) if xp.finfo(k.dtype).bits < 32 else k
+    k = xp.astype(k, xp.float32) if limits(xp, k.dtype).bits < 32 else k
 
     def uniform(shape: Any) -> Any:
         return random.uniform(shape, k.dtype, float(xp.finfo(k.dtype).eps) / 4, 1, device=device)
