@@ -60,14 +60,18 @@ def load_pickled(
     """
     check_serializable("load_pickled", model)
     data, label = contents("load_pickled", file)
-    entries = _Values(dict(_Tree(label).entries(_unpickled(data, label))), label)
+    entries = _Values(_unpickled(data, label), label)
     load_entries("load_pickled", model, EntriesDeserializer(entries, "", strict, ignore_names))
 
 
-def _unpickled(data: bytes, label: str) -> Any:
+def _unpickled(data: bytes, label: str) -> dict[str, Any]:
+    """The values in a pickled link by path."""
     try:
         check_memo(data)
-        return _Inert(BytesIO(data), encoding="latin1").load()
+        link = _Inert(BytesIO(data), encoding="latin1").load()
+        return dict(_Tree(label).entries(link))
+    except CheckpointError:
+        raise
     except Exception as error:  # whatever a damaged pickle makes of itself
         raise CheckpointDamaged(
             f"{label}: the file is damaged or no pickle: {type(error).__name__}: {error}."

@@ -98,6 +98,8 @@ HOSTILE = {
     "a list": ([1, 2], CheckpointError, "got list"),
     "a child that is none": (link(_children=["a"]), CheckpointError, "got str"),
     "a name that is none": (Link(_params=[3]), CheckpointError, "a name that is int"),
+    "names that are no list": (Link(_params=Attack), CheckpointDamaged, "damaged or no pickle"),
+    "links that are no list": (link(_children=Attack), CheckpointDamaged, "damaged or no pickle"),
     "around": (around(link(_children=[])), CheckpointError, "expected a pickled link"),
     "twice": (twice(60), CheckpointError, "expected a pickled link"),
     "objects": (np.array([Attack()]), CheckpointDamaged, "expected arrays of numbers"),
