@@ -274,6 +274,7 @@ def layouts(trial: Trial) -> None:
     """Strided, transposed and reversed inputs give what contiguous ones give."""
     dtype = trial.dtypes()[0]
     expected = trial.outputs(dtype)
+    _, gradients = trial.run_with_gradients(dtype)
     for layout in (_strided, _transposed, _reversed):
         arrays = [layout(trial.backend.xp, a) for a in trial.arrays(dtype)]
         inputs = trial.variables(arrays)
@@ -282,13 +283,13 @@ def layouts(trial: Trial) -> None:
             if e is not None:
                 what = f"output {i} of{layout.__name__.replace('_', ' ')} inputs"
                 assert_near(trial.host(y.array), trial.host(e), trial.allowed(trial.name(e)), what)
-        _compare_layout_gradients(trial, dtype, layout, inputs, outputs)
+        _compare_layout_gradients(trial, layout, inputs, outputs, gradients)
 
 
 def _compare_layout_gradients(
-    trial: Trial, dtype: str, layout: Any, inputs: list[Any], outputs: tuple[Any, ...]
+    trial: Trial, layout: Any, inputs: list[Any], outputs: tuple[Any, ...], expected: list[Any]
 ) -> None:
-    _, expected = trial.run_with_gradients(dtype)
+    dtype = trial.dtypes()[0]
     cotangents = [
         None if g is None else layout(trial.backend.xp, g) for g in trial.cotangents(outputs)
     ]
