@@ -17,12 +17,13 @@ _INVERSE = (
     "matrices that have an inverse",
     f"{_SHIFT}, or take linalg.pinv, which any matrix has.",
 )
+_FINITE = ("finite matrices", "Look for where NaN or infinity came from.")
 _EXPECTED = {
     "inv": _INVERSE,
     "solve": _INVERSE,
     "cholesky": ("positive definite matrices", f"{_SHIFT}."),
-    "svd": ("finite matrices", "Look for where NaN or infinity came from."),
-    "eigh": ("finite matrices", "Look for where NaN or infinity came from."),
+    "svd": _FINITE,
+    "eigh": _FINITE,
 }
 """What a function expects of matrices, and what helps."""
 
@@ -30,6 +31,8 @@ _EXPECTED = {
 def _explaining(name: str) -> Callable[..., Any]:
     """NumPy's function, whose LinAlgError says more."""
     function, (expected, cure) = getattr(np.linalg, name), _EXPECTED[name]
+    if name == "svd":
+        function = _of_finite(function)
     alone = np.linalg.inv if name == "solve" else function
 
     @wraps(function)
@@ -48,9 +51,21 @@ def _explaining(name: str) -> Callable[..., Any]:
     return explained
 
 
+def _of_finite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, for which LAPACK may iterate forever where a matrix has an infinity."""
+
+    @wraps(function)
+    def of_finite(a: Any, *others: Any, **options: Any) -> Any:
+        if not np.isfinite(a).all():
+            raise np.linalg.LinAlgError("Not all of its elements are finite")
+        return function(a, *others, **options)
+
+    return of_finite
+
+
 def _first(function: Callable[..., Any], a: Any) -> tuple[int, ...] | None:
     """The place in the stack of the first matrix that the function refuses."""
-    if a.ndim < 2 or a.shape[-2] != a.shape[-1] and function is not np.linalg.svd:
+    if a.ndim < 2 or a.shape[-2] != a.shape[-1] and function.__name__ != "svd":
         return None
     for place in np.ndindex(a.shape[:-2]):
         try:

@@ -119,6 +119,28 @@ def test_a_rank_has_no_gradient():
     assert LINALG.matrix_rank(np.ones((3, 3)), rtol=0.1).array == 1
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (2, 0, 0), (0, 2, 3)])
+def test_the_rank_of_nothing_is_0(shape):
+    assert LINALG.matrix_rank(np.zeros(shape)).array.tolist() == np.zeros(shape[:-2]).tolist()
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+@pytest.mark.parametrize("name", ["svd", "svdvals", "pinv", "matrix_rank"])
+def test_singular_values_of_what_is_not_finite_are_refused(name, odd):
+    # Of this one LAPACK's iteration, as it comes with NumPy, has no end.
+    a = np.random.default_rng(0).normal(size=(2, 5, 6))
+    a[1, 0, 4] = odd
+    with pytest.raises(np.linalg.LinAlgError, match=r"svd: expected finite matrices, .* at \[1\]"):
+        getattr(LINALG, name)(a)
+
+
+def test_the_power_0_of_a_matrix_does_not_ask_what_is_in_it():
+    x = Variable(np.array([[np.inf, 1.0], [np.nan, 2.0]]))
+    y = LINALG.matrix_power(x, 0)
+    xp.sum(y).backward()
+    assert y.array.tolist() == [[1, 0], [0, 1]] and x.grad.tolist() == [[0, 0], [0, 0]]
+
+
 @pytest.mark.parametrize("ord", [1, 2, 3, 0.5])
 def test_the_norm_of_zeros(ord):
     x = Variable(np.zeros(3))

@@ -16,6 +16,7 @@ from plugins.functions.math.det import StackedDet
 from plugins.functions.math.inv import StackedInv, dominant
 from plugins.functions.math.product import product as matmul
 from plugins.functions.namespace.creation import eye
+from plugins.functions.namespace.operators import where, zeros_like
 from plugins.functions.namespace.promotion import promoted
 
 
@@ -138,8 +139,10 @@ def matrix_power(x: Array, n: int, /) -> Variable:
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
-        # Added to zeros of the shape, so that what has no matrices is refused as elsewhere.
-        return matmul(x, x) * 0 + eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        nothing = zeros_like(x)
+        nothing = matmul(nothing, nothing)  # which refuses what is not square as elsewhere
+        one = nothing + eye(x.shape[-1], dtype=x.dtype, device=x.device)
+        return where(nothing == 0, one, x)  # of x, whose gradient is 0
     half = matrix_power(x, n // 2) if n > 1 else None
     if half is None:
         return x
