@@ -217,6 +217,18 @@ def test_early_stopping_has_a_last_moment_and_says_it(capsys):
     assert triggers.EarlyStoppingTrigger(patience=7).patience == 7
 
 
+def test_early_stopping_goes_on_with_its_last_moment_and_counts_a_check_once():
+    make = lambda: triggers.EarlyStoppingTrigger(  # noqa: E731
+        (1, "iteration"), "loss", 2, max_trigger=triggers.TimeTrigger(1.0)
+    )
+    for save_at in range(4):
+        assert fired(make, 4, save_at=save_at, observe=lambda i: {"loss": -i}) == [4]
+    stop, progress = make(), Progress(1)
+    for iteration, over in enumerate([False, False, True], 1):
+        progress.iteration, progress.observation = iteration, {"loss": 1.0}
+        assert [stop(progress), stop(progress)] == [over, over]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
