@@ -149,6 +149,15 @@ def test_few_places(case: Case, channels: int, dtype: str) -> None:
         compare(case._replace(groups=1, channels=channels), dtype, "contiguous")
 
 
+@given(cases(), st.sampled_from([8, 16, 33, 80]), st.sampled_from(["float32", "float64"]))
+@example(Case(3, 1, 1, 1, (1, 1), (3, 3), pad=(1, 1), bias=True), 48, "float32")
+@example(Case(2, 1, 1, 1, (7, 7), (3, 3), (2, 2), (1, 1)), 33, "float32")
+@example(Case(2, 1, 1, 1, (9, 9), (5, 5), (2, 2), (2, 2)), 16, "float64")
+def test_small_maps_of_channels_by_themselves(case: Case, channels: int, dtype: str) -> None:
+    assume(prod(case.size) < 400)
+    compare(case._replace(groups=channels, channels=1, filters=1), dtype, "contiguous")
+
+
 def meets(case: Case, o: tuple[int, ...], t: tuple[int, ...], i: tuple[int, ...]) -> bool:
     axes = zip(o, t, i, case.stride, case.pad, case.dilate, strict=True)
     return all([a * s + b * d - p == c for a, b, c, s, p, d in axes])

@@ -17,6 +17,7 @@ from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import (
     depthwise,
+    depthwise_of_few,
     few_places,
     pointwise,
     winograd,
@@ -90,7 +91,8 @@ def _of_shapes(
     shape, filters = (images, of_y, *g.out), of_y // groups
     compute: Callable[[Array, Array, Array | None, Array], None]
     if depthwise.suits(channels, filters):
-        compute = partial(depthwise.convolution, g, floor=floor)
+        few = depthwise_of_few.suits(g, groups, filters, dtype)
+        compute = partial((depthwise_of_few if few else depthwise).convolution, g, floor=floor)
     elif pointwise.suits(g, filters * channels, dtype):
         compute = partial(pointwise.convolution, groups=groups, floor=floor)
     elif few_places.suits(g, groups, images):
@@ -129,6 +131,8 @@ def _deconvolving(
     """What computes `y`, of arrays like these."""
     filters, channels, images = W.shape[0] // groups, W.shape[1], len(x)
     alone = depthwise.suits(channels, filters)
+    if alone and depthwise_of_few.suits(g, groups, filters, x.dtype):
+        return partial(depthwise_of_few.convolution, g, back=True)
     if not alone and pointwise.suits(g, filters * channels, x.dtype):
         return partial(pointwise.convolution, groups=groups, turned=True)
     if not alone and few_places.suits(g, groups, images):
@@ -181,7 +185,8 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
         return few_places.filter_gradient(g, x, y)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
     if alone:
-        depthwise.filter_gradient(g, x, y, W)
+        few = depthwise_of_few.suits(g, f.groups, filters, x.dtype)
+        (depthwise_of_few if few else depthwise).filter_gradient(g, x, y, W)
     else:
         plan = plan_of(axes_of(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
         _correlate(plan, x, y, W)
