@@ -183,6 +183,8 @@ def from_array_function(
 
 def as_numpy(x: Any, dtype: Any, copy: bool | None) -> Any:
     """What `numpy.asarray(x)` gives of a Variable: its elements on the host."""
+    if x.array is None:
+        x._lacking("__array__")
     host = x.backend.to_host(x.array)
     other = dtype is not None and dtype != host.dtype
     if copy is False and (host is not x.array or other):

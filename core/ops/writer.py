@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from core.ops.declaration import Declaration
+
+_code = lru_cache(1024)(compile)  # written again after each change of kernels, most texts stay
 
 
 class Writer:
@@ -44,7 +47,7 @@ class Writer:
         where = f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {count} inputs>"
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
         scope = {"__name__": self.cls.__module__, **self.scope}
-        exec(compile(text, where, "exec"), scope)
+        exec(_code(text, where, "exec"), scope)
         made: Callable[..., Any] = scope[defined or name]
         made.__qualname__ = f"{self.cls.__qualname__}.{name}"
         return made

@@ -30,6 +30,7 @@ from backends.cuda_backend.kernels.words import PRELUDE, STORED
 from backends.cuda_backend.products import Products
 from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.updates import Updates
+from backends.numpy_backend.kernels import compiler
 from core.arrays.backend import host
 from core.testing.checks import CHECKS
 from core.tracing import Group
@@ -400,7 +401,7 @@ def test_draws_are_those_of_the_reference(random, seeded):
         np.testing.assert_array_equal(random.integers(low, high, (size,)), expected)
 
 
-@pytest.mark.skipif(find_spec("numba") is None, reason="NumPy's own masks come of numba")
+@pytest.mark.skipif(not compiler.available(), reason="NumPy's own masks come of numba")
 def test_masks_have_the_bits_of_the_host(random):
     try:
         core.seed(3)

@@ -83,6 +83,8 @@ def test_dlpack_of_what_has_no_array():
     for method in ("__dlpack__", "__dlpack_device__"):
         with pytest.raises(core.errors.UnknownName, match=f"{method}.*no array yet"):
             getattr(core.Parameter(), method)()
+    with pytest.raises(core.errors.UnknownName, match="__array__.*no array yet"):
+        np.asarray(core.Parameter())
 
 
 def test_torch_shares_memory():

@@ -105,6 +105,7 @@ REASONS = {
         "links.*.__init__(*fun)",
         "links.*.__init__(activat*)",
         "links.TransformerBlock.__init__(normalization)",
+        "training.extensions.ImageReport.__init__(images)",
         "initializers.generate_array(initializer)",
         "optimizers.LBFGS.update(*)",
         "optimizer_hooks.GradientNoise.__init__(noise_func)",

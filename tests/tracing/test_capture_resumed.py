@@ -1,13 +1,12 @@
 """Captured training that goes on: steps whose optimizers have made others before are not eager."""
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
 import core
 import core.functions as F
 import core.links as L
+from backends.numpy_backend.kernels import compiler
 from core import iterators, optimizers
 from core.training import Trainer, extensions, updaters
 
@@ -48,7 +47,7 @@ def outcome(trainer, model):
     return told, [p.array.tobytes() for _, p in sorted(model.namedparams())]
 
 
-@pytest.mark.skipif(find_spec("numba") is None, reason="loops are numba's")
+@pytest.mark.skipif(not compiler.available(), reason="loops are numba's")
 @pytest.mark.parametrize("stop", [1, 2, 5, 8])
 def test_loops_are_those_of_an_uninterrupted_run(tmp_path, stop):
     whole, model = training(tmp_path / "whole", (12, "iteration"))

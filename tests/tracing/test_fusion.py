@@ -1,6 +1,5 @@
 """Programs in loops: arithmetic keeps its bits, functions and sums are as near as is stated."""
 
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +10,13 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
+from backends.numpy_backend.kernels import compiler
 from core.arrays.backend import host
 from core.registry.threads import using_threads
 from core.tracing import Group, over
 from core.tracing.masks import with_early_masks
 
-pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="loops need numba")
 UNITS = 4  # in the last place, by which exp, expm1, log, log1p and tanh may be off
 
 

@@ -4,7 +4,6 @@ import gc
 import os
 import threading
 import weakref
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,13 +13,14 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
+from backends.numpy_backend.kernels import compiler
 from core.errors import OutOfRange
 from core.registry.threads import using_threads
 from core.tracing.execution import compiled
 from core.tracing.group import SEQUENCE
 from core.tracing.sequences import in_sequences
 
-pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="loops need numba")
 
 
 @pytest.fixture(autouse=True)
