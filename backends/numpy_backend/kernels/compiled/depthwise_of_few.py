@@ -41,8 +41,8 @@ from backends.numpy_backend.placement import LINE
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
-PLACES = 100  # of a map, at most, and where the result has less than half of them
-STRIDED = 256
+PLACES = 100  # of a map, at most
+STRIDED = 256  # at most, where the result has less than half of them
 LINES = (4, 3, 2, 1)  # of a cache, that a block of channels may fill
 TOGETHER = 4  # vectors of sums: an addition ends after four others have begun
 

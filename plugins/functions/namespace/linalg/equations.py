@@ -142,7 +142,7 @@ def matrix_power(x: Array, n: int, /) -> Variable:
         nothing = zeros_like(x)
         nothing = matmul(nothing, nothing)  # which refuses what is not square as elsewhere
         one = nothing + eye(x.shape[-1], dtype=x.dtype, device=x.device)
-        return where(nothing == 0, one, x)  # of x, whose gradient is 0
+        return where(nothing == 0, one, x)  # one everywhere, and x has a gradient: 0
     half = matrix_power(x, n // 2) if n > 1 else None
     if half is None:
         return x
