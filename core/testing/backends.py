@@ -18,6 +18,7 @@ from core.arrays.backend import of as backend_of
 from core.link.parameter import Parameter
 from core.optimizer import UpdateRule
 from core.registry.configuration import using_config
+from core.testing.demand import demand
 from core.testing.tolerances import assert_near, tolerance
 
 FLOATS = ("float16", "float32", "float64")
@@ -88,11 +89,6 @@ def _told(check: Callable[[Backend], None]) -> str:
     return f"{name}: {' '.join((check.__doc__ or '').split())}"
 
 
-def _demand(condition: object, what: str) -> None:
-    if not condition:
-        raise AssertionError(what)
-
-
 def _floats(b: Backend) -> list[str]:
     return [name for name in FLOATS if name in b.dtypes()]
 
@@ -104,22 +100,22 @@ def _values(*shape: int) -> Any:
 
 
 def _near(b: Backend, actual: Any, expected: Any, dtype: str, what: str) -> None:
-    _demand(isinstance(actual, b.array_type), f"{what}: got {type(actual).__name__}")
+    demand(isinstance(actual, b.array_type), f"{what}: got {type(actual).__name__}")
     assert_near(b.to_host(actual), expected, tolerance("reduction", dtype), what)
 
 
 def _names_and_types(b: Backend) -> None:
     """`name`, `library`, `array_type`, `unavailable()`; functions of `xp`, attributes of arrays."""
-    _demand(isinstance(b.name, str) and b.name, "name is a string")
-    _demand(isinstance(b.library, str) and b.library, "library is a string")
-    _demand(b.unavailable() is None, f"it is available: {b.unavailable()}")
+    demand(isinstance(b.name, str) and b.name, "name is a string")
+    demand(isinstance(b.library, str) and b.library, "library is a string")
+    demand(b.unavailable() is None, f"it is available: {b.unavailable()}")
     missing = [name for name in NEEDED.split() if not hasattr(b.xp, name)]
-    _demand(not missing, f"the namespace has the standard's {', '.join(missing)}")
+    demand(not missing, f"the namespace has the standard's {', '.join(missing)}")
     array = b.asarray([[1.0]])
-    _demand(isinstance(array, b.array_type), "asarray gives arrays of array_type")
+    demand(isinstance(array, b.array_type), "asarray gives arrays of array_type")
     missing = [name for name in ATTRIBUTES.split() if not hasattr(array, name)]
-    _demand(not missing, f"arrays have the standard's attributes {', '.join(missing)}")
-    _demand(backend_of(array) is b, "the backend is found by the type of its arrays")
+    demand(not missing, f"arrays have the standard's attributes {', '.join(missing)}")
+    demand(backend_of(array) is b, "the backend is found by the type of its arrays")
 
 
 def _values_there_and_back(b: Backend) -> None:
@@ -129,22 +125,22 @@ def _values_there_and_back(b: Backend) -> None:
             host = _values(*shape).astype(name)
             array = b.asarray(host)
             back = b.to_host(array)
-            _demand(isinstance(back, np.ndarray), f"to_host gives a numpy.ndarray for {name}")
-            _demand(back.dtype == host.dtype, f"{name} stays {name} on the way")
-            _demand(array.shape == shape, f"shape {shape} stays on the way")
-            _demand(np.array_equal(back, host), f"{name} values stay on the way")
-            _demand(back.flags.writeable, "to_host gives what can be written to: a copy if need be")
+            demand(isinstance(back, np.ndarray), f"to_host gives a numpy.ndarray for {name}")
+            demand(back.dtype == host.dtype, f"{name} stays {name} on the way")
+            demand(array.shape == shape, f"shape {shape} stays on the way")
+            demand(np.array_equal(back, host), f"{name} values stay on the way")
+            demand(back.flags.writeable, "to_host gives what can be written to: a copy if need be")
             if not b.mutable:
                 back[...] = 1
-                _demand(np.array_equal(b.to_host(array), host), "to_host gives a copy")
-            _demand(b.asarray(array) is array, "asarray gives back an array that is as asked")
+                demand(np.array_equal(b.to_host(array), host), "to_host gives a copy")
+            demand(b.asarray(array) is array, "asarray gives back an array that is as asked")
             if b is not get_backend("numpy"):
                 expected = host.copy()
                 host[...] = 1
                 apart = np.array_equal(b.to_host(array), expected)
-                _demand(apart, "asarray gives a copy of a host array, which may change")
-    _demand(b.to_host(b.asarray([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]], "lists are read")
-    _demand(b.dtype_name(b.asarray([1.5], "float32").dtype) == "float32", "dtype= takes a name")
+                demand(apart, "asarray gives a copy of a host array, which may change")
+    demand(b.to_host(b.asarray([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]], "lists are read")
+    demand(b.dtype_name(b.asarray([1.5], "float32").dtype) == "float32", "dtype= takes a name")
     for number in [300, [300]] if "uint8" in b.dtypes() else []:
         try:
             found = b.to_host(b.asarray(number, "uint8"))
@@ -159,9 +155,9 @@ def _dtypes(b: Backend) -> None:
     for kind, names in kinds.items():
         for name in names:
             dtype = b.asarray(np.zeros(1, name)).dtype
-            _demand(b.kind(dtype) == kind, f"kind of {name} is {kind!r}, not {b.kind(dtype)!r}")
-            _demand(b.dtype_name(dtype) == name, f"dtype_name of {name}: {b.dtype_name(dtype)}")
-            _demand(b.dtype(name) == dtype, f"dtype({name!r}) is the dtype of its arrays")
+            demand(b.kind(dtype) == kind, f"kind of {name} is {kind!r}, not {b.kind(dtype)!r}")
+            demand(b.dtype_name(dtype) == name, f"dtype_name of {name}: {b.dtype_name(dtype)}")
+            demand(b.dtype(name) == dtype, f"dtype({name!r}) is the dtype of its arrays")
 
 
 def _nothing_is_widened(b: Backend) -> None:
@@ -184,7 +180,7 @@ def _nothing_is_widened(b: Backend) -> None:
             }
             for what, y in results.items():
                 found = b.dtype_name(y.dtype)
-                _demand(found == name, f"{what} of {name} with shape {shape} is {found}")
+                demand(found == name, f"{what} of {name} with shape {shape} is {found}")
 
 
 def _arrays_change(b: Backend) -> None:
@@ -196,12 +192,12 @@ def _arrays_change(b: Backend) -> None:
             expected = kept.copy()
             found, expected = change(b, x, expected)
             what = f"{what} of shape {shape}"
-            _demand(np.array_equal(b.to_host(found), expected), f"{what} writes")
-            _demand((found is x) is b.mutable, f"{what} gives the array itself, if mutable")
-            _demand(b.mutable or np.array_equal(b.to_host(x), kept), f"{what} leaves x as it was")
+            demand(np.array_equal(b.to_host(found), expected), f"{what} writes")
+            demand((found is x) is b.mutable, f"{what} gives the array itself, if mutable")
+            demand(b.mutable or np.array_equal(b.to_host(x), kept), f"{what} leaves x as it was")
     x = same = b.asarray(_values(2, 3), "float32")
     x += x
-    _demand((x is same) is b.mutable, "+= keeps the array, if mutable")
+    demand((x is same) is b.mutable, "+= keeps the array, if mutable")
 
 
 def _put(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
@@ -243,33 +239,33 @@ def _copies_are_apart(b: Backend) -> None:
         kept = b.to_host(a).copy()
         c = b.copy(a)
         a = b.put(a, ..., 9.0)
-        _demand(np.array_equal(b.to_host(c), kept), "copy shares no memory")
+        demand(np.array_equal(b.to_host(c), kept), "copy shares no memory")
         two = b.filled_like(a, 2.0)
-        _demand((b.to_host(a) == 9).all(), "filled_like shares no memory")
+        demand((b.to_host(a) == 9).all(), "filled_like shares no memory")
         alike = (two.shape, two.dtype) == (a.shape, a.dtype)
-        _demand(alike and (b.to_host(two) == 2).all(), "filled_like gives an array of a number")
+        demand(alike and (b.to_host(two) == 2).all(), "filled_like gives an array of a number")
         for source in (c, np.asarray(kept)):
             copied = b.copyto(a, source)
-            _demand((copied is a) is b.mutable, "copyto gives the array itself, if mutable")
-            _demand(np.array_equal(b.to_host(copied), kept), "copyto copies an array")
+            demand((copied is a) is b.mutable, "copyto gives the array itself, if mutable")
+            demand(np.array_equal(b.to_host(copied), kept), "copyto copies an array")
             a = b.copyto(copied, 3.0)
-            _demand((b.to_host(a) == 3).all(), "copyto copies a number")
+            demand((b.to_host(a) == 3).all(), "copyto copies a number")
     whole = b.asarray(_values(4), "float32")
     part = whole[1:]
     if b.owns(part):
         part += 1.0
-        _demand(np.array_equal(b.to_host(whole), _values(4)), "owns is False of a view")
+        demand(np.array_equal(b.to_host(whole), _values(4)), "owns is False of a view")
     if b.mutable:
         part = b.put(whole[1:], ..., 7.0)
         seen = b.to_host(whole)[1] == 7
-        _demand(not seen or b.memory(part) == b.memory(whole), "memory is that of the whole")
+        demand(not seen or b.memory(part) == b.memory(whole), "memory is that of the whole")
         spread = b.xp.broadcast_to(whole[:1], (3,))
         alone = not b.writable(spread) or _changes_alone(b, spread)
-        _demand(alone, "writable is False of what shows one element several times")
+        demand(alone, "writable is False of what shows one element several times")
         nothing, row = b.asarray(np.zeros((3, 0), "float32")), b.xp.expand_dims(whole, axis=0)
         others = all(map(b.writable, (whole, whole[1:], row, nothing)))
-        _demand(others, "writable is True of other arrays")
-    _demand(b.memory(b.copy(whole)) != b.memory(whole), "memory tells copies apart")
+        demand(others, "writable is True of other arrays")
+    demand(b.memory(b.copy(whole)) != b.memory(whole), "memory tells copies apart")
 
 
 def _changes_alone(b: Backend, array: Any) -> bool:
@@ -284,17 +280,17 @@ def _changes_alone(b: Backend, array: Any) -> bool:
 def _devices(b: Backend) -> None:
     """`devices`, `device_of`, `as_device`, `to_device`; each has a name that `get_device` knows."""
     devices = b.devices()
-    _demand(devices, "there is a device")
+    demand(devices, "there is a device")
     for device in devices:
-        _demand(device.backend is b, f"{device} is of this backend")
+        demand(device.backend is b, f"{device} is of this backend")
         array = b.asarray(np.ones(2, "float32"), device=device)
-        _demand(b.device_of(array) == device, f"asarray puts arrays on {device}")
-        _demand(b.to_device(array, device) is array, "an array that is there stays itself")
+        demand(b.device_of(array) == device, f"asarray puts arrays on {device}")
+        demand(b.to_device(array, device) is array, "an array that is there stays itself")
         moved = b.to_device(array, devices[0])
-        _demand(b.device_of(moved) == devices[0], f"to_device moves to {devices[0]}")
-        _demand(b.to_host(moved).tolist() == [1.0, 1.0], "moving keeps the values")
+        demand(b.device_of(moved) == devices[0], f"to_device moves to {devices[0]}")
+        demand(b.to_host(moved).tolist() == [1.0, 1.0], "moving keeps the values")
         if b.name in backend_names():
-            _demand(get_device(str(device)) == device, f"get_device knows {device}")
+            demand(get_device(str(device)) == device, f"get_device knows {device}")
     b.synchronize()
 
 
@@ -313,23 +309,23 @@ def _draws(b: Backend) -> None:
     r = b.random
     shape = (40, 50)
     normal = b.to_host(r.normal(shape, "float32"))
-    _demand(normal.shape == shape and normal.dtype == "float32", "normal has its shape and dtype")
-    _demand(abs(normal.mean()) < 0.15 and abs(normal.std() - 1) < 0.15, "normal is standard")
+    demand(normal.shape == shape and normal.dtype == "float32", "normal has its shape and dtype")
+    demand(abs(normal.mean()) < 0.15 and abs(normal.std() - 1) < 0.15, "normal is standard")
     uniform = b.to_host(r.uniform(shape, "float64", 2.0, 3.0))
-    _demand(((uniform >= 2) & (uniform < 3)).all(), "uniform lies in its range")
-    _demand(abs(uniform.mean() - 2.5) < 0.05, "uniform is even")
+    demand(((uniform >= 2) & (uniform < 3)).all(), "uniform lies in its range")
+    demand(abs(uniform.mean() - 2.5) < 0.05, "uniform is even")
     coins = b.to_host(r.bernoulli(0.3, shape))
-    _demand(coins.dtype == bool and abs(coins.mean() - 0.3) < 0.06, "bernoulli has its rate")
+    demand(coins.dtype == bool and abs(coins.mean() - 0.3) < 0.06, "bernoulli has its rate")
     sure = [b.to_host(r.bernoulli(rate, (9,))).all() for rate in (1, 0)]
-    _demand(sure == [True, False], "bernoulli takes rates of 0 and 1, as whole numbers too")
-    _demand(sorted(b.to_host(r.permutation(9)).tolist()) == list(range(9)), "permutation permutes")
+    demand(sure == [True, False], "bernoulli takes rates of 0 and 1, as whole numbers too")
+    demand(sorted(b.to_host(r.permutation(9)).tolist()) == list(range(9)), "permutation permutes")
     whole = b.to_host(r.integers(-2, 3, shape))
-    _demand(set(whole.ravel().tolist()) == {-2, -1, 0, 1, 2}, "integers fill their range")
+    demand(set(whole.ravel().tolist()) == {-2, -1, 0, 1, 2}, "integers fill their range")
     state = random_state()
     one = _drawn(b)
     set_random_state(state)
     for (name, drawn), again in zip(one.items(), _drawn(b).values(), strict=True):
-        _demand(np.array_equal(drawn, again), f"a state put back gives the same numbers, of {name}")
+        demand(np.array_equal(drawn, again), f"a state put back gives the same numbers, of {name}")
 
 
 def _drawn(b: Backend) -> dict[str, Any]:
@@ -367,7 +363,7 @@ def _one_sum_into_places(b: Backend, name: str, index: Any, shape: tuple[int, ..
     values = _values(*expected[index].shape).astype(name)
     np.add.at(expected, index, values)
     found = b.scatter_add(a, there if len(there) > 1 else there[0], b.asarray(values))
-    _demand((found is a) is b.mutable, "scatter_add gives the array itself, if mutable")
+    demand((found is a) is b.mutable, "scatter_add gives the array itself, if mutable")
     _near(b, found, expected, name, f"scatter_add at {index} in {name}")
 
 
@@ -390,9 +386,9 @@ def _numbers_out_of_range(b: Backend) -> None:
         for name in ("int32", "int64", "uint8"):
             for numbers, expected in (([0, 2], False), ([0, 3], True), ([0, 200], True)):
                 given = b.asarray(np.array([numbers], name))
-                assert b.outside(given, 3) is expected, f"outside of {numbers} in {name}"
-        assert b.outside(b.asarray(np.array([-1, 0])), 3) is True, "outside of negative numbers"
-        assert b.outside(b.asarray(np.array([], "int32")), 3) is False, "outside of nothing"
+                demand(b.outside(given, 3) is expected, f"outside of {numbers} in {name}")
+        demand(b.outside(b.asarray(np.array([-1, 0])), 3) is True, "outside of negative numbers")
+        demand(b.outside(b.asarray(np.array([], "int32")), 3) is False, "outside of nothing")
 
 
 def _a_step_of_training(b: Backend) -> None:

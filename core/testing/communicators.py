@@ -12,6 +12,7 @@ import numpy as np
 from core.arrays import backend
 from core.errors import CommunicatorError
 from core.link import Link, Parameter
+from core.testing.demand import demand
 from core.training import Communicator
 
 _DTYPES = (
@@ -51,15 +52,15 @@ def check_communicator(comm: Communicator, megabytes: float = 100) -> None:
             raise
     big = np.arange(int(megabytes * 2**20) // 8)
     found = comm.bcast_obj(big if comm.rank == 0 else None)
-    assert np.array_equal(found, big), f"bcast_obj of {megabytes} MB"
+    demand(np.array_equal(found, big), f"bcast_obj of {megabytes} MB")
 
 
 def _numbers(comm: Communicator) -> None:
-    assert comm.allgather_obj(comm.rank) == [*range(comm.size)], "allgather_obj, or rank and size"
-    assert 0 <= comm.intra_rank < comm.intra_size <= comm.size, "intra_rank and intra_size"
-    assert 0 <= comm.inter_rank < comm.inter_size <= comm.size, "inter_rank and inter_size"
+    demand(comm.allgather_obj(comm.rank) == [*range(comm.size)], "allgather_obj, or rank and size")
+    demand(0 <= comm.intra_rank < comm.intra_size <= comm.size, "intra_rank and intra_size")
+    demand(0 <= comm.inter_rank < comm.inter_size <= comm.size, "inter_rank and inter_size")
     places = comm.allgather_obj((comm.inter_rank, comm.intra_rank))
-    assert len({*places}) == comm.size, "two ranks have the same place"
+    demand(len({*places}) == comm.size, "two ranks have the same place")
 
 
 def _between(comm: Communicator, send: Callable[..., Any], recv: Callable[..., Any]) -> Any:
@@ -77,14 +78,14 @@ def _between(comm: Communicator, send: Callable[..., Any], recv: Callable[..., A
 def _objects(comm: Communicator) -> None:
     _all_methods(comm, _object, _same_object, "_obj")
     everybody = [*range(comm.size)]
-    assert comm.allreduce_obj([comm.rank]) == everybody, "allreduce_obj"
+    demand(comm.allreduce_obj([comm.rank]) == everybody, "allreduce_obj")
     comm.barrier()
     if comm.size > 1:  # messages of one tag do not wait for those of another
         if comm.rank == 0:
             for tag in (1, 2):
                 comm.send_obj(tag, 1, tag)
         elif comm.rank == 1:
-            assert [comm.recv_obj(0, tag) for tag in (2, 1)] == [2, 1], "tags"
+            demand([comm.recv_obj(0, tag) for tag in (2, 1)] == [2, 1], "tags")
 
 
 def _object(rank: int) -> Any:
@@ -136,22 +137,22 @@ def _all_methods(
     )
     everybody = range(comm.size)
     sent = _between(comm, lambda rank, tag: send(of(comm.rank), rank, tag), recv)
-    assert all([same(found, of(rank)) for rank, found in sent.items()]), (
-        f"send{kind} and recv{kind}"
+    demand(
+        all([same(found, of(rank)) for rank, found in sent.items()]), f"send{kind} and recv{kind}"
     )
     for root in everybody:
         found = bcast(of(root) if comm.rank == root else None, root)
-        assert comm.rank == root or same(found, of(root)), f"bcast{kind}"
+        demand(comm.rank == root or same(found, of(root)), f"bcast{kind}")
         gathered = gather(of(comm.rank), root)
-        assert (gathered is None) == (comm.rank != root), f"gather{kind}"
-        assert all([same(x, of(rank)) for rank, x in enumerate(gathered or ())]), f"gather{kind}"
+        demand((gathered is None) == (comm.rank != root), f"gather{kind}")
+        demand(all([same(x, of(rank)) for rank, x in enumerate(gathered or ())]), f"gather{kind}")
         parts = tuple([of(rank) for rank in everybody]) if comm.rank == root else None
-        assert same(scatter(parts, root), of(comm.rank)), f"scatter{kind}"
+        demand(same(scatter(parts, root), of(comm.rank)), f"scatter{kind}")
     everything = allgather(of(comm.rank))
-    assert all([same(x, of(rank)) for rank, x in enumerate(everything)]), f"allgather{kind}"
+    demand(all([same(x, of(rank)) for rank, x in enumerate(everything)]), f"allgather{kind}")
     turned = alltoall(tuple([of(comm.size * comm.rank + rank) for rank in everybody]))
     expected = [of(comm.size * rank + comm.rank) for rank in everybody]
-    assert all(map(same, turned, expected)), f"alltoall{kind}"
+    demand(all(map(same, turned, expected)), f"alltoall{kind}")
 
 
 def _arrays(comm: Communicator) -> None:
@@ -162,7 +163,7 @@ def _arrays(comm: Communicator) -> None:
         _all_methods(comm, partial(_one, chosen))
     matrix = np.arange(2.0 * comm.size).reshape(comm.size, 2)
     found = comm.scatter(matrix if comm.rank == 0 else None)
-    assert _same(found, matrix[comm.rank]), "scatter of an array"
+    demand(_same(found, matrix[comm.rank]), "scatter of an array")
 
 
 def _sums(comm: Communicator) -> None:
@@ -173,9 +174,9 @@ def _sums(comm: Communicator) -> None:
         total = np.stack([part.astype("d") if narrow else part for part in parts]).sum(0)
         expected.append(total.astype(parts[0].dtype))
     for found, sum_ in zip(comm.allreduce(tuple(given[comm.rank])), expected, strict=True):
-        assert found.shape == sum_.shape, "allreduce"
-        assert found.dtype == sum_.dtype, "allreduce"
-        assert np.allclose(found.astype("D"), sum_.astype("D"), rtol=1e-5, atol=1e-6), "allreduce"
+        demand(found.shape == sum_.shape, "allreduce")
+        demand(found.dtype == sum_.dtype, "allreduce")
+        demand(np.allclose(found.astype("D"), sum_.astype("D"), rtol=1e-5, atol=1e-6), "allreduce")
 
 
 def _bits(comm: Communicator) -> None:
@@ -185,22 +186,22 @@ def _bits(comm: Communicator) -> None:
     own = slice(*bounds[comm.rank : comm.rank + 2])
     for dtype in ("float32", "float16"):
         whole, again = comm.allreduce(x.astype(dtype)), comm.allreduce(x.astype(dtype))
-        assert whole.tobytes() == again.tobytes(), "allreduce gives other bits when repeated"
+        demand(whole.tobytes() == again.tobytes(), "allreduce gives other bits when repeated")
         everywhere = comm.allgather_obj(whole.tobytes())
-        assert len({*everywhere}) == 1, "allreduce gives other bits on other ranks"
+        demand(len({*everywhere}) == 1, "allreduce gives other bits on other ranks")
         pending = [(s, comm.iallreduce(s)) for s in (x.astype(dtype), x.astype(dtype))]
         for sum_, each in pending[::-1]:
             each.wait()
-            assert np.array_equal(sum_, whole), "iallreduce"
+            demand(np.array_equal(sum_, whole), "iallreduce")
         buffers = [x.astype(dtype) for _ in range(2)]
         begun = [comm.ireduce_scatter(buffer, bounds) for buffer in buffers]
         for part in begun[::-1]:
             part.wait()
-            assert np.array_equal(part.result, whole[own]), "ireduce_scatter"
+            demand(np.array_equal(part.result, whole[own]), "ireduce_scatter")
         gathered = np.zeros_like(whole)
         gathered[own] = whole[own]
         comm.iallgather(gathered, bounds).wait()
-        assert np.array_equal(gathered, whole), "iallgather"
+        demand(np.array_equal(gathered, whole), "iallgather")
 
 
 def _orders(comm: Communicator) -> None:
@@ -209,15 +210,15 @@ def _orders(comm: Communicator) -> None:
     for step in range(20):
         root, what = int(generator.integers(comm.size)), int(generator.integers(4))
         if what == 0:
-            assert comm.bcast_obj((step, comm.rank), root) == (step, root), "bcast_obj"
+            demand(comm.bcast_obj((step, comm.rank), root) == (step, root), "bcast_obj")
         elif what == 1:
             expected = [(step, rank) for rank in range(comm.size)]
-            assert comm.allgather_obj((step, comm.rank)) == expected, "allgather_obj"
+            demand(comm.allgather_obj((step, comm.rank)) == expected, "allgather_obj")
         elif what == 2:
-            assert comm.allreduce(np.array([step])).tolist() == [step * comm.size], "allreduce"
+            demand(comm.allreduce(np.array([step])).tolist() == [step * comm.size], "allreduce")
         else:
             found = comm.gather_obj(step, root)
-            assert found == ([step] * comm.size, None)[comm.rank != root], "gather_obj"
+            demand(found == ([step] * comm.size, None)[comm.rank != root], "gather_obj")
 
 
 def _refused(what: str, call: Callable[[], Any]) -> None:
@@ -262,14 +263,15 @@ def _parts(comm: Communicator) -> None:
     """Communicators of some of the ranks."""
     part = comm.split(comm.rank % 2, -comm.rank)
     members = [r for r in reversed(range(comm.size)) if r % 2 == comm.rank % 2]
-    assert part is not None, "split"
-    assert (part.size, part.rank) == (len(members), members.index(comm.rank)), "split"
-    assert part.allgather_obj(comm.rank) == members, "split"
+    if part is None:
+        raise AssertionError("split")
+    demand((part.size, part.rank) == (len(members), members.index(comm.rank)), "split")
+    demand(part.allgather_obj(comm.rank) == members, "split")
     few = comm.split(0 if comm.rank == 0 else None, 0)
-    assert (few is None) == (comm.rank != 0), "split"
+    demand((few is None) == (comm.rank != 0), "split")
     for each in (part, few):
         if each is not None and each is not comm:
-            assert each.allreduce(np.ones(1)).tolist() == [each.size], "allreduce of a part"
+            demand(each.allreduce(np.ones(1)).tolist() == [each.size], "allreduce of a part")
             each.finalize()
 
 
@@ -279,7 +281,7 @@ def _models(comm: Communicator) -> None:
     comm.bcast_data(made)
     expected = Weights(0)
     for (path, found), (_, own) in zip(made.namedparams(), expected.namedparams(), strict=True):
-        assert np.array_equal(found.array, own.array), f"bcast_data of {path}"
+        demand(np.array_equal(found.array, own.array), f"bcast_data of {path}")
     before = comm.get_config()
     for dtype, most in ((None, 1 << 20), (None, 16), ("float16", 16)):
         comm.set_config("allreduce_grad_dtype", dtype)
@@ -290,10 +292,10 @@ def _models(comm: Communicator) -> None:
         if comm.size > 1:
             _refused("gradients on one rank", lambda: comm.multi_node_mean_grad(made))
         comm.multi_node_mean_grad(made, zero_fill=True)
-        assert made.W.grad.dtype == "f", "multi_node_mean_grad"
+        demand(made.W.grad.dtype == "f", "multi_node_mean_grad")
         mean = (comm.size - 1) / 2
-        assert np.allclose(made.W.grad, mean, rtol=1e-3), "multi_node_mean_grad"
-        assert np.allclose(made.b.grad, 1 / comm.size, rtol=1e-3), "multi_node_mean_grad"
+        demand(np.allclose(made.W.grad, mean, rtol=1e-3), "multi_node_mean_grad")
+        demand(np.allclose(made.b.grad, 1 / comm.size, rtol=1e-3), "multi_node_mean_grad")
     for name, value in before.items():
         comm.set_config(name, value)
 

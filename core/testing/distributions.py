@@ -14,6 +14,7 @@ from core.arrays import random_streams
 from core.arrays.backend import random_state, set_random_state
 from core.graph.backprop import grad
 from core.graph.variable import Variable
+from core.testing.demand import demand
 from core.testing.gradient_check import assert_allclose, check_backward
 
 DRAWS = 4000
@@ -150,17 +151,17 @@ class _Case:
 
     def check_shapes(self) -> None:
         d, event = self.distribution, self.points.shape[len(self.batch) :]
-        assert d.batch_shape == self.batch, (d.batch_shape, self.batch)
-        assert d.event_shape == event, (d.event_shape, event)
-        assert set(self.arrays) <= {*d.params}, d.params
+        _same(d.batch_shape, self.batch, "batch_shape")
+        _same(d.event_shape, event, "event_shape")
+        demand(set(self.arrays) <= {*d.params}, f"params are but {', '.join(d.params)}")
         for dtype in ("float16", "float32", "float64"):
             d = self.make(**{name: x.astype(dtype) for name, x in self.arrays.items()})
             if dtype != "float16":  # products of matrices and gamma draws want more digits
-                assert d.sample((4, 2)).shape == (4, 2, *self.batch, *event)
-                assert d.sample().shape == (*self.batch, *event)
+                for many in ((4, 2), ()):
+                    _same(d.sample(many).shape, (*many, *self.batch, *event), "shape of draws")
             x = self.points if self.discrete else self.points.astype(dtype)
             found = d.log_prob(x)
-            assert (found.shape, found.dtype.name) == (self.batch, dtype), found
+            _same((found.shape, found.dtype.name), (self.batch, dtype), "log_prob")
 
     def check_density(self) -> None:
         d, x = self.distribution, self.points
@@ -218,10 +219,10 @@ class _Case:
         drawn = np.asarray(self.distribution.sample(DRAWS).array, "d")
         set_random_state(state)
         again = np.asarray(self.distribution.sample(DRAWS).array, "d")
-        assert np.array_equal(drawn, again), "draws do not follow from core.seed alone"
+        demand(np.array_equal(drawn, again), "draws do not follow from core.seed alone")
         one, other = np.moveaxis(drawn.reshape(DRAWS, 2, -1)[..., 0], 1, 0)
         off = abs(_correlation(one, other)) * np.sqrt(DRAWS)
-        assert off < DEVIATIONS, f"draws of two distributions of a batch depend: {off:.1f} errors"
+        demand(off < DEVIATIONS, f"draws of two distributions of a batch depend: {off:.1f} errors")
         scalar = drawn.ndim == 1 + len(self.batch)
         if not scalar or not self.references:
             for name, values in [("mean", drawn), ("variance", (drawn - drawn.mean(0)) ** 2)]:
@@ -229,12 +230,12 @@ class _Case:
                 if known is not None:
                     error = values.std(0) / np.sqrt(DRAWS) + 1e-12
                     off = np.abs(values.mean(0) - known.array) / error
-                    assert off.max() < DEVIATIONS, f"{name} of draws is {off.max():.1f} errors off"
+                    demand(off.max() < DEVIATIONS, f"{name} of draws is {off.max():.1f} errors off")
             return
         for frozen, i in zip(self.references, self.indices, strict=True):
             values = np.sort(drawn[(slice(None), *i)])
             apart = _distance(values, frozen.cdf, self.discrete) * np.sqrt(DRAWS)
-            assert apart < FARTHEST, f"draws are not from the distribution: {apart:.2f}"
+            demand(apart < FARTHEST, f"draws are not from the distribution: {apart:.2f}")
 
     def check_gradients_of_draws(self) -> None:
         """Where there is a cdf, dx/dθ is -dF(x)/dθ over the density.
@@ -258,7 +259,8 @@ class _Case:
         pathwise = grad([F.sum(h)], list(many.values()))
         slopes = grad([F.sum(by)], list(many.values()))
         for name, path, slope in zip(self.arrays, pathwise, slopes, strict=True):
-            assert path is not None and slope is not None, f"draws give no gradient of {name}"
+            if path is None or slope is None:
+                raise AssertionError(f"draws give no gradient of {name}")
             shape = weights.shape + (1,) * (slope.ndim - weights.ndim)
             expected = slope.array * weights.reshape(shape)
             if cumulative is not None:
@@ -266,7 +268,7 @@ class _Case:
                 continue
             apart = path.array - expected
             off = np.abs(apart.mean(0)) / (apart.std(0) / np.sqrt(DRAWS) + 1e-12)
-            assert off.max() < DEVIATIONS, f"gradient of {name} is {off.max():.1f} errors off"
+            demand(off.max() < DEVIATIONS, f"gradient of {name} is {off.max():.1f} errors off")
 
 
 def _first(of: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -286,8 +288,12 @@ def _given(distribution: Any, name: str, *args: Any) -> Any:
         return None
 
 
+def _same(found: object, expected: object, what: str) -> None:
+    demand(found == expected, f"{what}: expected {expected}, got {found}")
+
+
 def _close(found: Any, expected: Any, name: str) -> None:
-    assert found.shape == expected.shape, (name, found.shape, expected.shape)
+    _same(found.shape, expected.shape, f"shape of {name}")
     try:
         assert_allclose(found.array, expected, atol=1e-7, rtol=1e-6)
     except AssertionError as error:

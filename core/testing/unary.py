@@ -14,6 +14,7 @@ from core.arrays.backend import available
 from core.arrays.backend import get as get_backend
 from core.graph.variable import Variable
 from core.ops.function_node import FunctionNode
+from core.testing.demand import demand
 from core.testing.gradient_check import assert_allclose, check_backward, check_double_backward
 from core.testing.parameterized import parameterize, product
 
@@ -122,7 +123,7 @@ class _Unary(TestCase):
         """What a graph calls the function."""
         y = self.func(Variable(self.x))
         label = self.func.label if isinstance(self.func, FunctionNode) else y.creator.label
-        assert label == self.label, f"expected the label {self.label!r}, got {label!r}"
+        demand(label == self.label, f"expected the label {self.label!r}, got {label!r}")
 
     def _on(self, backend: str) -> tuple[Any, Any, Any]:
         missing = available().get(backend, "no such backend")
@@ -134,7 +135,7 @@ class _Unary(TestCase):
     def _check_forward(self, backend: str) -> None:
         x, _, _ = self._on(backend)
         y = self.func(Variable(x))
-        assert y.dtype == self.x.dtype, f"expected the dtype {self.dtype}, got {y.dtype}"
+        demand(y.dtype == self.x.dtype, f"expected the dtype {self.dtype}, got {y.dtype}")
         near = _FORWARD[np.dtype(self.dtype).name]
         exact = self.expected(self.x.astype("float64"), dtype=self.x.dtype).astype(self.dtype)
         options = {"atol": near, "rtol": near, **self.options[0]}
