@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from core.errors import DownloadError
+from core.errors import DatasetMissing, DownloadError
 
 ROOT_VARIABLE = "PLUGRAD_DATASET_ROOT"
 _PATIENCE = 60.0  # seconds that a server may be silent
@@ -28,16 +28,28 @@ def get_dataset_root() -> str:
 
     What `set_dataset_root` said, or the environment variable PLUGRAD_DATASET_ROOT, or
     `~/.plugrad/dataset`. (Chainer had CHAINER_DATASET_ROOT and `~/.chainer/dataset`; its files are
-    found when either way names that folder.)
+    found when either way names that folder.) Raises DatasetMissing where a `~` is nobody's home, as
+    in containers whose user has none.
     """
     if _chosen:
         return _chosen[0]
-    return os.path.expanduser(os.environ.get(ROOT_VARIABLE) or "~/.plugrad/dataset")
+    return _in_a_home(os.environ.get(ROOT_VARIABLE) or "~/.plugrad/dataset")
 
 
 def set_dataset_root(path: str | os.PathLike[str]) -> None:
     """Keep datasets in the folder `path` from now on, in this process."""
-    _chosen[:] = [os.path.expanduser(os.fspath(path))]
+    _chosen[:] = [_in_a_home(os.fspath(path))]
+
+
+def _in_a_home(path: str) -> str:
+    """The path with the home that its `~` stands for, which else would be a folder of that name."""
+    found = os.path.expanduser(path)
+    if found.startswith("~"):
+        raise DatasetMissing(
+            f"the folder of datasets is to be {path}, and there is no such home here. Name another "
+            f"by core.dataset.set_dataset_root or the environment variable {ROOT_VARIABLE}."
+        )
+    return found
 
 
 def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> str:

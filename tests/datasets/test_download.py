@@ -5,6 +5,7 @@ import hashlib
 import multiprocessing
 import os
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from core import dataset
 from core.dataset import download
-from core.errors import DownloadError
+from core.errors import DatasetMissing, DownloadError
 
 CONTENT = bytes(range(256)) * 9000
 
@@ -38,6 +39,23 @@ def test_the_root_is_chosen_by_environment_and_by_hand(monkeypatch, tmp_path):
     folder = dataset.get_dataset_directory("a/b", create_directory=False)
     assert Path(folder) == tmp_path / "other" / "a" / "b" and not Path(folder).exists()
     assert Path(dataset.get_dataset_directory("a/b")).is_dir()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="homes are found otherwise")
+def test_without_a_home_no_folder_is_called_by_a_tilde(monkeypatch):
+    def nobody(user):
+        raise KeyError(user)
+
+    monkeypatch.setattr(download, "_chosen", [])
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("PLUGRAD_DATASET_ROOT", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    with pytest.raises(DatasetMissing, match=r"~/.plugrad/dataset.*no such home.*set_dataset_root"):
+        dataset.get_dataset_directory("a/b")
+    with pytest.raises(DatasetMissing, match=r"~nobody-at-all/x.*PLUGRAD_DATASET_ROOT"):
+        dataset.set_dataset_root("~nobody-at-all/x")
+    dataset.set_dataset_root("./~nobody-at-all/x")
+    assert dataset.get_dataset_root() == "./~nobody-at-all/x"
 
 
 @pytest.mark.parametrize("expected", [None, digest(CONTENT), digest(CONTENT, "md5")])
