@@ -83,10 +83,13 @@ def test_nothing_to_count():
 
 @pytest.mark.parametrize("reduce", ["mean", "no"])
 @pytest.mark.parametrize("normalize", [True, False])
-def test_class_weights(reduce, normalize):
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_class_weights(smoothing, reduce, normalize):
     weight = np.array([1.0, 0.5, 3.0])
-    each = -LOGS[np.arange(4), T] * weight[T]
+    smoothed = np.eye(3)[T] * (1 - smoothing) + smoothing / 3
+    each = -(LOGS * weight * smoothed).sum(1)
     options = {"class_weight": weight, "reduce": reduce, "normalize": normalize}
+    options["label_smoothing"] = smoothing
     loss = F.softmax_cross_entropy(X, T, **options)
     np.testing.assert_allclose(loss.array, each if reduce == "no" else each.mean())
 
@@ -104,6 +107,18 @@ def test_class_weights_that_do_not_fit():
         F.softmax_cross_entropy(X, T, class_weight=np.ones((3, 1)))
     with pytest.raises(InvalidType, match=r"class_weight.shape\[0\] == x.shape\[1\]"):
         F.softmax_cross_entropy(X, T, class_weight=np.ones(2))
+
+
+def test_smoothed_labels_are_probabilities():
+    spread = np.eye(3)[T] * 0.7 + 0.1
+    expected = F.softmax_cross_entropy(X, spread).array
+    for t in (T, np.eye(3)[T]):
+        smoothed = F.softmax_cross_entropy(X, t, label_smoothing=0.3).array
+        np.testing.assert_allclose(smoothed, expected)
+        with pytest.raises(ValueError, match=r"expected label_smoothing in \[0, 1\], got 1.5"):
+            F.softmax_cross_entropy(X, t, label_smoothing=1.5)
+    some = F.softmax_cross_entropy(X, np.where(T == 2, -1, T), label_smoothing=0.3).array
+    np.testing.assert_allclose(some, -(LOGS * spread).sum(1)[T != 2].mean())
 
 
 @pytest.mark.parametrize("reduce", ["mean", "no"])

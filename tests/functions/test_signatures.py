@@ -12,6 +12,7 @@ MORE = {
     "dropout": {"axis"},
     "layer_normalization": {"axis"},
     "logsumexp": {"keepdims"},
+    "softmax_cross_entropy": {"label_smoothing"},
     "spatial_pyramid_pooling_2d": {"pooling_class"},
     "zoneout": {"mask"},
 }

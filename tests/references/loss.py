@@ -41,12 +41,15 @@ def sigmoid_cross_entropy(x, t, normalize=True, reduce="mean"):
     return np.asarray(math.fsum(loss.ravel().tolist()) / count)
 
 
-def softmax_cross_entropy(x, t, normalize=True, ignore_label=-1, reduce="mean"):
+def softmax_cross_entropy(
+    x, t, normalize=True, ignore_label=-1, reduce="mean", label_smoothing=0.0
+):
     loss = np.zeros(t.shape)
     for index in np.ndindex(*t.shape):
         scores = x[(index[0], slice(None), *index[1:])]
         if t[index] != ignore_label:
-            loss[index] = -special.log_softmax(scores)[t[index]]
+            logs = special.log_softmax(scores)
+            loss[index] = (label_smoothing - 1) * logs[t[index]] - label_smoothing * logs.mean()
     if reduce == "no":
         return loss
     counted = sum(1 for k in t.ravel() if k != ignore_label)

@@ -262,7 +262,7 @@ def _gradient(f: Any, g: Any, loop: Any) -> Any:
 
 def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     """The loss of scores (n, classes, ...)."""
-    if not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:]:
+    if f.label_smoothing or not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:]:
         return NotImplemented
     labels = np.ascontiguousarray(t, np.intp).reshape(-1)
     found = _losses_of(np.ascontiguousarray(x), labels, f.ignore_label)
@@ -298,7 +298,7 @@ def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | Non
 def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g * w * (softmax(x) - onehot(t))`."""
     x = f._sources[0].data
-    if not suits(x, calls=CALLS):
+    if f.label_smoothing or not suits(x, calls=CALLS):
         return NotImplemented
     scores = np.ascontiguousarray(x)
     labels = np.ascontiguousarray(f._sources[1].data, np.intp).reshape(-1)
