@@ -51,6 +51,21 @@ def test_a_function_is_proven():
     assert result.testsRun == 3 and result.wasSuccessful(), result.failures + result.errors
 
 
+def test_what_is_not_floating_has_no_gradients_of_gradients():
+    class Chosen(Square):
+        def generate_inputs(self):
+            return (np.random.uniform(-1, 1, self.shape) > 0, *super().generate_inputs())
+
+        def forward(self, inputs, device):
+            return (F.where(inputs[0], inputs[1] ** 2, -inputs[1]),)
+
+        def forward_expected(self, inputs):
+            return (np.where(inputs[0], inputs[1] ** 2, -inputs[1]),)
+
+    result = run(Chosen)
+    assert result.testsRun == 3 and result.wasSuccessful(), result.failures + result.errors
+
+
 def test_cases_know_which_test_they_run():
     seen = []
 

@@ -1,6 +1,7 @@
 """Parameters in trees: links, what they start as, how they are copied, moved and saved.
 
 Start with `link`; `parameter` and `initializer` are its leaves, `serializer` is what saving is.
+`replays` keeps what links had when they were called, for calls that are made again.
 """
 
 from __future__ import annotations
@@ -30,5 +31,6 @@ else:  # checkers shall not take every name for known
             "core.link.parameter": "Parameter",
             "core.link.sequential": "Sequential",
         },
-        "hook html initializer parameter recurrent_state sequential serializer tree unregistered",
+        "hook html initializer parameter recurrent_state replays sequential serializer tree "
+        "unregistered",
     )

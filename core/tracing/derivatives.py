@@ -26,6 +26,7 @@ from core.errors.kinds import checked
 from core.graph.backprop import grad
 from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable, wrap
+from core.link.replays import Met
 from core.ops.operands import beside_traced
 from core.registry.configuration import force_backprop_mode, using_config
 from core.tracing.structure import Leaf, described, rebuilt, separated
@@ -56,14 +57,15 @@ def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[..., 
     {'a': variable([2.]), 'b': variable([1.])}
     """
     xs, inside = _leaves("vjp", inputs)
-    draws, traced = Draws(), under_way()
-    ys, outside = _outputs("vjp", function, xs, inside)
+    draws, met, traced = Draws(), Met(), under_way()
+    with met.first():
+        ys, outside = _outputs("vjp", function, xs, inside)
     draws.end()
     several = isinstance(outside, (tuple, list)) and not isinstance(outside, Leaf)
 
     def pull(*weights: Any) -> Any:
         if under_way() and not traced:  # as by vmap: the function is called again, in the trace
-            with draws.again(), using_config("in_recomputing", True):
+            with draws.again(), met.again(), using_config("in_recomputing", True):
                 _, inner = vjp(function, *inputs)
             return inner(*weights)
         given = _alike("vjp", "weights", weights, ys, outside if several else (outside,))

@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.errors.kinds import checked
 from core.initializers import Constant
+from core.link.replays import met
 from core.typing import NotNegative, Positive
 from plugins.link_hooks.weight_hook import SIXTEEN_BIT, WeightHook
 
@@ -131,8 +132,17 @@ class SpectralNormalization(WeightHook):
 
     def _vectors(self, link: Link, weight: Variable) -> tuple[Any, Any]:
         """The vectors u and v after the iterations; training keeps u, recomputing needs both."""
-        if config.in_recomputing:
-            return link.__dict__["_spectral_vectors"]  # type: ignore[no-any-return]
+        found = met(lambda: self._iterated(link, weight))
+        if found is None and config.in_recomputing:
+            found = link.__dict__["_spectral_vectors"]
+        u, v = self._iterated(link, weight) if found is None else found
+        if not config.in_recomputing:
+            link.__dict__["_spectral_vectors"] = u, v
+            if config.train:
+                setattr(link, self.vector_name, u)
+        return u, v
+
+    def _iterated(self, link: Link, weight: Variable) -> tuple[Any, Any]:
         backend, matrix = weight.backend, self._array(link, weight)
         u = backend.asarray(getattr(link, self.vector_name), matrix.dtype, weight.device)
         with backend.beside(matrix):
@@ -140,9 +150,6 @@ class SpectralNormalization(WeightHook):
                 v = self._unit(weight.xp, matrix.T @ u)
                 u = self._unit(weight.xp, matrix @ v)
         u, v = (backend.asarray(x, weight.dtype, weight.device) for x in (u, v))
-        link.__dict__["_spectral_vectors"] = u, v
-        if config.train:
-            setattr(link, self.vector_name, u)
         return u, v
 
     def _unit(self, xp: Any, vector: Any) -> Any:

@@ -10,6 +10,7 @@ import core
 from core.arrays.spec import spec_of
 from core.errors import InvalidType
 from core.link.initializer import as_initializer
+from core.link.replays import met
 from core.typing import DType
 from plugins.initializers.normal import LeCunNormal
 
@@ -75,11 +76,16 @@ def running(link: core.Link, *names: str) -> Iterator[list[Any]]:
     """Running statistics of a link, for a function that moves them; the link has them afterwards.
 
     Arrays move in place; those that cannot be changed are given as Variables, which take others.
-    What `F.forget` computes again has moved them before, and moves copies.
+    What `F.forget` computes again has moved them before, and moves copies of what they were.
     """
+
+    def copies(arrays: list[Any]) -> list[Any]:
+        return [core.backend.of(array).copy(array) for array in arrays]
+
     arrays = [getattr(link, name) for name in names]
+    before = met(lambda: copies(arrays))
     if core.config.in_recomputing:
-        yield [core.backend.of(array).copy(array) for array in arrays]
+        yield copies(arrays if before is None else before)
         return
     if core.backend.of(*arrays).mutable:
         yield arrays

@@ -12,6 +12,7 @@ from core.errors import GraphError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
+from core.link.replays import Met
 from core.tracing import Draws, derivatives
 from core.typing import AnyArray, Array
 
@@ -20,7 +21,7 @@ Outputs = TypeVar("Outputs", bound=tuple[Variable, ...])
 
 
 class _Replay:
-    """Calls of a function that all go as the first one: its random numbers, and its mode."""
+    """Calls of a function that all go as the first one: random numbers, statistics, its mode."""
 
     def __init__(self, func: Func) -> None:
         self.func = func
@@ -28,6 +29,7 @@ class _Replay:
         self.train = config.train
         self.around = derivatives.what_is_around()
         self.draws = Draws()
+        self.met = Met()
 
     def within(self, xs: Sequence[Variable]) -> AbstractContextManager[None]:
         """A context in which derivatives that `func` takes are differentiable, where it matters."""
@@ -41,6 +43,7 @@ class _Replay:
             with (
                 self.within(xs),
                 self.draws.again(),
+                self.met.again(),
                 using_config("enable_backprop", True),
                 using_config("train", self.train),
                 using_config("in_recomputing", True),
@@ -68,7 +71,7 @@ class Forget(FunctionNode):
         xs = tuple([as_variable(x) for x in inputs])
         self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()
         apart = _apart(xs)
-        with self.replay.within(apart):
+        with self.replay.within(apart), self.replay.met.first():
             outputs = self._computed(apart)
         self.replay.draws.end()
         leaves = _leaves(outputs, apart, start)
