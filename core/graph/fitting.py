@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays.array_backend import BACKENDS, unwrapped
-from core.arrays.backend import names as backend_names
 from core.arrays.spec import Spec, spec_of
 from core.errors import BackendError, exceptions
 from core.errors.scalars import is_number
+from core.registry import absent, backends
 
 
 def is_array(value: object) -> bool:
@@ -33,8 +33,8 @@ def no_array(who: str, value: object) -> TypeError:
     batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(unwrapped(value[0]))
     make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
     return TypeError(
-        f"{who} an array of a backend ({', '.join(backend_names())}), "
-        f"got {type(value).__name__}. Make an array of it first: {make}."
+        f"{who} an array of a backend ({', '.join(backends.known.names())}), "
+        f"got {type(value).__name__}. Make an array of it first: {make}.{absent()}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,6 +61,13 @@ def recall(plugins: Sequence[Plugin], complete: bool) -> tuple[str, BaseExceptio
 
 
 def _not_installed() -> str:
+    """Why no plugin is found: entry points are metadata, which copies of the files alone lack."""
+    if getattr(sys, "frozen", False):
+        return (
+            "This program was frozen without the metadata of plugrad, so that none of its plugins "
+            "are found: take along what its distribution has, and all modules of core, backends "
+            "and plugins, as `pyinstaller` does by itself where plugrad is installed."
+        )
     root = Path(__file__).resolve().parents[2]
     return (
         "plugrad itself is not installed in this Python, so that none of its plugins are found: "
