@@ -226,7 +226,8 @@ def nearest(
         if other:
             return f" Did you mean {quoted(other)}?"
     near = [word for word in spelt if sorted(word) == sorted(folded(name))]  # letters exchanged
-    near = near or difflib.get_close_matches(folded(name), list(spelt), n=1, cutoff=0.6)
+    cutoff = 0.7 if len(name) > 2 else 0.6  # of two letters one may be wrong
+    near = near or difflib.get_close_matches(folded(name), list(spelt), n=1, cutoff=cutoff)
     return f" Did you mean {spelt[near[0]]!r}?" if near else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -72,7 +73,10 @@ class Catalogue:
         gone = GONE.get(self.kind, {}).get(name)
         if gone:
             return f"{where}.{name} no longer exists. {gone}"
-        hint = nearest(name, self._claimed(), self.kind, elsewhere(self._registry, self.kind))
+        known: Iterable[str] = self._claimed()
+        if self.kind == "functions" and name[:1].islower():  # no class of an operation is meant
+            known = [each for each in known if each[:1].islower()]
+        hint = nearest(name, known, self.kind, elsewhere(self._registry, self.kind))
         return f"{where} has no {name!r}.{hint}{self._recall()[0]}"
 
     def _claimed(self) -> dict[str, list[Claim]]:
@@ -108,9 +112,13 @@ class Catalogue:
 def elsewhere(registry: Registry, kind: str = "") -> dict[str, str]:
     """What is written for names of facades, ours and those of other libraries, but for one kind.
 
+    Functions of NumPy's that take Variables are NumPy's, where no facade has the name.
+
     >>> from core.registry.environment import installed
     >>> elsewhere(installed)["cat"], elsewhere(installed, "functions").get("cat")
     ('core.functions.concat', None)
+    >>> elsewhere(installed)["roll"]
+    'numpy.roll'
     """
     found: dict[str, str] = {}
     for each in [each for each in FACADES if each != kind]:
@@ -120,6 +128,8 @@ def elsewhere(registry: Registry, kind: str = "") -> dict[str, str]:
             if target:
                 own = f"{FACADES[each]}.{target}" if target.isidentifier() else target
                 found.setdefault(word, own)
+    for name in registry.snapshot().claims["namespace"]:
+        found.setdefault(folded(name), f"numpy.{name}")
     return found
 
 

@@ -18,7 +18,7 @@ from core.errors.synonyms import GONE, TABLE, folded
 from core.registry.kinds import FACADES
 
 OF_OBJECTS = {
-    "Variable": core.Variable(np.ones((2, 3), "f")),
+    "Variable": core.Variable(np.full((2, 3), 0.5, "f")),
     "Link": core.Chain(l1=L.Linear(3, 2)),
     "Optimizer": optimizers.Adam().setup(L.Linear(3, 2)),
     "config": core.config,
@@ -106,6 +106,9 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: L.Conv2D, "'Convolution2D'"),
         (lambda: core.Parameter(1, ()).requires_grad_, "'frozen'"),
         (lambda: F.sort, "numpy.sort"),
+        (lambda: F.round, "numpy.round"),
+        (lambda: F.multiply, "numpy.multiply"),
+        (lambda: core.hypot, "numpy.hypot"),
         (lambda: L.LazyLinear, "'Linear'"),
         (lambda: L.LazyConv2d, "'Convolution2D'"),
         (lambda: L.InstanceNorm3d, "'GroupNormalization'"),
@@ -135,6 +138,20 @@ def test_other_spellings_and_other_places(call, answer):
         (AttributeError, TypeError, core.errors.BackendError), match=f"Did you mean ({answer})"
     ):
         call()
+
+
+@pytest.mark.parametrize("name", ["take", "real", "all", "any", "stack_of_blocks", "image"])
+def test_what_is_far_is_not_offered(name):
+    """A wrong answer is worse than none: `take` was answered with `stack`, `real` with `recall`."""
+    with pytest.raises(AttributeError) as caught:
+        getattr(F, name)
+    told = str(caught.value).partition("Did you mean ")[2]
+    assert told in ("", f"numpy.{name}?")
+
+
+def test_what_is_answered_with_numpy_is_there():
+    names = registry.catalogue("namespace").names()
+    assert [name for name in names if not hasattr(np, name)] == ["namespace_info"]
 
 
 @given(st.sampled_from(registry.catalogue("functions").names()), st.randoms())
