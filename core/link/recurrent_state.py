@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from core.arrays.backend import Device, to_backend
 from core.errors import CheckpointError
+from core.errors.place import warn
 from core.graph.history import history_of
 from core.graph.variable import Variable
 from core.link.parameter import Parameter
@@ -92,11 +92,11 @@ def _elements(link: Any, name: str) -> Any:
         return None
     if isinstance(value, Variable):
         if _has_past(value):
-            warnings.warn(
+            warn(
                 f"{type(link).__name__}.{name} is saved without the graph that it came from: a "
                 "resumed run will not go back beyond this point, as this one does. Let the graph "
-                "end with the update: loss.unchain_backward() after loss.backward().",
-                stacklevel=2,
+                "end with the update, by loss.unchain_backward() after loss.backward(); or where "
+                "each call is a whole sequence, forget the state at its end, by reset_state()."
             )
         return value.array
     raise CheckpointError(

@@ -475,3 +475,17 @@ def test_layers_refuse_what_they_do_not_take():
         L.NStepGRU(1, 3, 2, 0.0)(None, [X, X.tolist()])
     with pytest.raises(TypeError, match="expected a list of sequences, got none"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [])
+
+
+STEPS = (L.LSTM, L.StatefulGRU, L.StatefulPeepholeLSTM, L.StatefulZoneoutLSTM)
+
+
+@pytest.mark.parametrize("link", STEPS)
+def test_whole_sequences_are_not_taken_for_a_step(link):
+    """They were flattened in silence where the size was open, and refused with a wrong cure."""
+    sequences, maps = np.ones((4, 5, 3), "f"), np.ones((4, 5, 3, 1), "f")
+    with pytest.warns(UserWarning, match=r"\(4, 5, 3\) for one step of 15 numbers"):
+        assert link(None, 2)(sequences).shape == (4, 2)
+    with pytest.raises(core.errors.InvalidType, match=r"Cure: call it with x\[:, i\] for each"):
+        link(3, 2)(sequences)
+    assert link(None, 2)(maps).shape == link(15, 2)(sequences).shape == (4, 2)

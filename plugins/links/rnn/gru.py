@@ -12,7 +12,7 @@ from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import KeepsOutputs, refuse_other_batch
+from plugins.links.rnn.stateful import KeepsOutputs, one_step, refuse_other_batch
 
 
 class _GRU(Chain):
@@ -41,7 +41,8 @@ class _GRU(Chain):
 
     def _step(self, h: Any, x: Any) -> Variable:
         """The new state after `h`, or after none, by the input `x`."""
-        r, z, new = self.W_r(x), self.W_z(x), self.W(x)  # all three, so that each knows its size
+        r = one_step(self, self.W_r, x)
+        z, new = self.W_z(x), self.W(x)  # before `h` is looked at, so that each knows its size
         if h is None:
             return F.sigmoid(z) * F.tanh(new)
         lateral = self.U_r(h)

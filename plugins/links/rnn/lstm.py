@@ -13,7 +13,7 @@ from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
-from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, one_step, refuse_other_batch, zeros
 
 
 class _LSTM(Chain):
@@ -87,7 +87,7 @@ class StatelessLSTM(_LSTM):
 
     def forward(self, c: Array | None, h: Array | None, x: Array) -> tuple[Variable, Variable]:
         """Make one step from the state (c, h) by the input x, and return the new state."""
-        gates = self.upward(x)
+        gates = one_step(self, self.upward, x)
         if h is not None:
             lateral = self.lateral(h)
             refuse_other_batch(self, gates, lateral)
@@ -129,7 +129,7 @@ class LSTM(_LSTM, KeepsCells):
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""
-        gates = self.upward(x)
+        gates = one_step(self, self.upward, x)
         rest = None
         if self.h is not None:
             h, rest = self._split(self.h, gates.shape[0])

@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, one_step, refuse_other_batch, zeros
 
 
 class StatefulPeepholeLSTM(Chain, KeepsCells):
@@ -55,7 +55,7 @@ class StatefulPeepholeLSTM(Chain, KeepsCells):
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""
-        gates = self.upward(x)
+        gates = one_step(self, self.upward, x)
         if self.h is not None:
             refuse_other_batch(self, gates, self.h)
             gates = gates + self.lateral(self.h)

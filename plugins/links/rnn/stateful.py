@@ -6,8 +6,11 @@ from typing import Any
 
 from core import Variable, as_array
 from core.arrays import backend
+from core.errors import InvalidType
+from core.errors.place import warn
 from core.link import Link
 from core.typing import Array
+from plugins.links.connection.linear import Linear
 
 
 class Stateful(Link):
@@ -48,6 +51,26 @@ class KeepsCells(Stateful):
     def set_state(self, c: Array, h: Array) -> None:
         """Set the state to the cells `c` and outputs `h`, both (n, u)."""
         self._set_states(c, h)
+
+
+def one_step(link: Link, upward: Linear, x: Any) -> Variable:
+    """`upward` of an input (n, in_size); whole sequences (n, l, in_size) would become one step.
+
+    Where the size is open nothing else tells, so that there is a warning; features of more axes
+    are flattened.
+    """
+    shape: tuple[int, ...] = getattr(x, "shape", ())
+    if len(shape) == 3 and shape[1] > 1:
+        name = type(link).__name__
+        cure = "call it with x[:, i] for each step i, or give list(x) to links.NStepLSTM, NStepGRU."
+        if not upward.W.is_initialized:
+            warn(
+                f"links.{name}: took an input {shape} for one step of {shape[1] * shape[2]} "
+                f"numbers. If it is {shape[1]} steps of {shape[2]}, {cure}"
+            )
+        elif upward.W.shape[1] == shape[2]:
+            raise InvalidType("x.ndim == 2", "3 != 2", operation=name, cure=cure)
+    return upward(x)
 
 
 def refuse_other_batch(link: Link, x: Any, *states: Any) -> None:

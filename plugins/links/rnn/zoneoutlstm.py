@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
-from plugins.links.rnn.stateful import KeepsCells, refuse_other_batch, zeros
+from plugins.links.rnn.stateful import KeepsCells, one_step, refuse_other_batch, zeros
 
 
 class StatefulZoneoutLSTM(_LSTM, KeepsCells):
@@ -67,7 +67,7 @@ class StatefulZoneoutLSTM(_LSTM, KeepsCells):
 
     def forward(self, x: Array) -> Variable:
         """Make one step from the kept state by the input x; keep the new state, return its h."""
-        gates = self.upward(x)
+        gates = one_step(self, self.upward, x)
         if self.c is None:
             self.c = zeros(gates, self.state_size)
         if self.h is None:
