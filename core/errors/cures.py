@@ -14,9 +14,11 @@ Accepts = Callable[[dict[str, Any]], bool]
 Shaped = tuple[int, str, tuple[int, ...], str]  # rank, expression, shape, habit
 
 _SIZES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
+_HELD = {"b": "truth values", "i": "integers", "u": "integers", "O": "objects, as tables do"}
 _MOST = 4  # inputs that are looked at: pairs of repairs are tried
 _PARAMETERS = ("b", "gamma", "beta")
 _LABELS = "labels are numbers of classes, not one-hot rows"
+_NAMES = "labels are numbers of classes, not names, in all of the data alike"
 _SWAPPED = "its axes look swapped"
 _ONE = "one example without its batch axis"
 
@@ -93,6 +95,9 @@ def repairs(
     for rank, name, habit in _dtypes(spec, dict.fromkeys([s.name for s in inputs.values()])):
         kind = "i" if name == "int32" else "f"
         yield Repair(rank, f"{text}.astype({name!r})", shape, kind, name, habit)
+    if spec.kind in "UT":
+        numbers = f"numpy.unique({text}, return_inverse=True)[1]"
+        yield Repair(2, numbers, shape, "i", "int64", _NAMES)
     if len(shape) > 1 and shape[1] > 1 and not one_of_several and spec.kind != "c":
         rest = (shape[0], *shape[2:])
         yield Repair(4, f"{text}.argmax(axis=1)", rest, "i", "int32", _LABELS)
@@ -105,9 +110,10 @@ def _dtypes(spec: Any, names: Mapping[str, Any]) -> Iterator[tuple[int, str, str
             habit = f"it is {spec.name} beside {name}"
             habit += ", the default of NumPy" if spec.name == "float64" else ""
             yield (0 if _SIZES[name] < _SIZES.get(spec.name, 0) else 11), name, habit
+    if spec.kind in "fVb":
         yield 2, "int32", "what names classes or rows is an integer"
-    if spec.kind in "iub":
-        habit = f"it holds {'truth values' if spec.kind == 'b' else 'integers'}"
+    if spec.kind in _HELD:
+        habit = f"it holds {_HELD[spec.kind]}"
         habit += ", pixels perhaps, then / 255" if spec.name == "uint8" else ""
         yield 1, next(iter(floats), "float32"), habit
 

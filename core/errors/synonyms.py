@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from core.errors.exceptions import UnknownName
+from core.errors.known_attributes import names_attribute
 from core.errors.names_of_others import TABLE as TABLE
 
 _MODE = "Use `with core.using_config('train', False):`."
@@ -39,6 +40,15 @@ NEEDLESS = {
     "retain_graph": " Leave it out: a graph stays as long as a result leads to it.",
 }
 """Arguments of other libraries for which there is no other here -> end of the sentence."""
+
+
+SET = {
+    "Link": {
+        "trainable": "Call disable_update() or enable_update().",
+        "training": "Use `with core.using_config('train', False):`.",
+    }
+}
+"""Names of other libraries that are set there, by class -> what to do here."""
 
 
 def folded(name: str) -> str:
@@ -96,9 +106,34 @@ class NameOfOthers:
     def __get__(self, owner: Any, cls: type) -> Any:
         for base in cls.__mro__:  # a class beside the link may well have it
             other = base.__dict__.get(self.name, self)
-            if type(other) is not NameOfOthers:
+            if type(other) is not type(self):
                 return other.__get__(owner, cls) if hasattr(other, "__get__") else other
         raise UnknownName(f"{cls.__name__} has no {self.name!r}. Did you mean {quoted(self.ours)}?")
+
+
+class SettingOfOthers(NameOfOthers):
+    """An attribute that another library has on such objects, which to set would change nothing.
+
+    A class that annotates it, or names it in a method, has one of its own.
+    """
+
+    def __init__(self, name: str, ours: str, cure: str) -> None:
+        super().__init__(name, ours)
+        self.cure = cure
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        own = {} if owner is None else owner.__dict__
+        return own[self.name] if self.name in own else super().__get__(owner, cls)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        cls = type(owner)
+        base = next(each for each in cls.__mro__ if each.__dict__.get(self.name) is self)
+        if self.name not in owner.__dict__ and not names_attribute(cls, self.name, base):
+            raise UnknownName(
+                f"{cls.__name__} has no {self.name!r}, and to set it would change nothing. "
+                f"{self.cure}"
+            )
+        owner.__dict__[self.name] = value
 
 
 class RemovedAttribute(NameOfOthers):
@@ -120,7 +155,9 @@ class RemovedAttribute(NameOfOthers):
 def refuse_names_of_others(cls: type) -> None:
     """Let attributes of `cls` that other libraries have be refused with what to write."""
     for name, ours in TABLE[cls.__name__].items():
-        setattr(cls, name, NameOfOthers(name, str(ours)))
+        cure = SET.get(cls.__name__, {}).get(name)
+        made = SettingOfOthers(name, str(ours), cure) if cure else NameOfOthers(name, str(ours))
+        setattr(cls, name, made)
 
 
 def real_names(owner: object) -> list[str]:

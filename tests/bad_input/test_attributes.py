@@ -23,6 +23,25 @@ HOOKS = {
 }
 
 
+@pytest.mark.parametrize("name", ["trainable", "training"])
+def test_what_other_libraries_set_on_a_layer_is_no_mere_attribute(name):
+    """It froze nothing, and nothing said so."""
+
+    class Own(core.Chain):
+        def __init__(self, value):
+            super().__init__()
+            self.trainable = self.training = value
+
+    link = core.Sequential(L.Linear(3, 2))
+    with pytest.raises(UnknownName, match="to set it would change nothing"):
+        setattr(link[0], name, False)
+    assert not hasattr(link[0], name) and name not in dir(link)
+    own = Own(1)
+    setattr(own, name, 2)
+    for same in (own, own.copy(), copy.deepcopy(own)):
+        assert getattr(same, name) == 2
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("wrong", ["x", "no", None, 2.5, [1]])
 def test_counts_and_flags_of_an_optimizer_and_its_rules(name, wrong):
