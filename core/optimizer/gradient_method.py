@@ -193,7 +193,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         return None if GradientMethod._recorder is None else GradientMethod._recorder()
 
     def _scale_of(self, loss: Variable, share: float | None) -> Any:
-        record = None if self._loss_scale is None else self._recording()
+        record = self._recording()
         if record is None:
             return super()._scale_of(loss, share)
         return record.scaled(self, loss, share)

@@ -14,7 +14,6 @@ from core.arrays.backend import host, random_state, set_random_state
 from core.errors import TraceError
 from core.errors.place import warn
 from core.link import Link
-from core.optimizer import Optimizer
 from core.registry.configuration import current_state
 from core.tracing.equation import value_like
 from core.tracing.gates import Gate, alone, enter, gates_of, leave
@@ -26,6 +25,7 @@ from core.tracing.names_around import Around
 from core.tracing.passes import optimized, with_early_checks
 from core.tracing.places import Place, roots
 from core.tracing.program import Program
+from core.tracing.reached import optimizers_of
 from core.tracing.recording import Recording, Refusal, Unreplayable, unlike
 from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
@@ -227,7 +227,7 @@ class Captured:
         Where a training is resumed, all that is made at first use is there, and loops at once give
         the bits that they would have given without the interruption.
         """
-        optimizers = [each for each in roots(self.function) if isinstance(each, Optimizer)]
+        optimizers = [] if self.evaluates else optimizers_of(self.function)
         return self.evaluates or (bool(optimizers) and all([each.t for each in optimizers]))
 
     def _found_gates(self) -> list[Gate]:

@@ -34,8 +34,17 @@ class Left(NamedTuple):
     tree: Any
 
 
-def deliver(variables: list[Any], arrays: Any) -> None:
-    """Give Variables their gradients, no array twice."""
+_OF_OPTIMIZER = object()  # a loss scale that each replay reads by itself
+
+
+def scales_of(variables: list[Any]) -> list[Any]:
+    """The factors that the last `backward` has put on gradients, where the step gives them."""
+    found = [variable.loss_scale for variable in variables]
+    return [_OF_OPTIMIZER if is_array(scale) else scale for scale in found]
+
+
+def deliver(variables: list[Any], arrays: Any, scales: list[Any]) -> None:
+    """Give Variables their gradients, no array twice, and the factors that these have."""
     seen = set()
     for variable, array in zip(variables, arrays, strict=True):
         backend = BACKENDS[type(array)]
@@ -45,6 +54,9 @@ def deliver(variables: list[Any], arrays: Any) -> None:
         elif backend.mutable:
             seen.add(memory)
         variable._source._grad = array
+    for variable, scale in zip(variables, scales, strict=True) if Variable._scaled else ():
+        if scale is not _OF_OPTIMIZER:
+            variable.loss_scale = scale
 
 
 def setting(own: dict[str, Any], name: str) -> Callable[[Any], None]:
@@ -63,21 +75,25 @@ def reporting(observer: Any) -> Callable[[Any], None]:
 
 def delivering(parameters: list[Any]) -> Callable[[Any], None]:
     """What gives parameters their gradients; None clears one."""
+    scales = scales_of(parameters)
 
     def put(arrays: Any) -> None:
-        given = [(p, a) for p, a in zip(parameters, arrays, strict=True) if a is not None]
+        each = zip(parameters, arrays, scales, strict=True)
+        given = [found for found in each if found[1] is not None]
         for parameter in parameters:
             parameter.cleargrad()
-        deliver([p for p, _ in given], [a for _, a in given])
+        if given:
+            deliver(*map(list, zip(*given, strict=True)))
 
     return put
 
 
 def to_arguments(arguments: list[Any], graded: list[int]) -> Callable[[Any], None]:
     """What gives arguments of a run their gradients."""
+    scales = scales_of([arguments[i] for i in graded])
 
     def put(arrays: Any) -> None:
-        deliver([arguments[i] for i in graded], arrays)
+        deliver([arguments[i] for i in graded], arrays, scales)
 
     return put
 

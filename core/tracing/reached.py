@@ -110,6 +110,7 @@ class Reached:
         self.links: list[Link] = []
         self.parameters: list[Parameter] = []  # of no link that is named
         self.variables: list[Variable] = []  # of no link
+        self.optimizers: list[Optimizer] = []
         self.generators: list[tuple[str, Any]] = []  # of random numbers
         self.caches: list[Any] = []  # of functions that keep what they have given
         self._count = 0
@@ -276,6 +277,8 @@ class Reached:
         for key in ("__wrapped__", "func", "__func__", "__self__", "args", "keywords"):
             if not isinstance(x, Optimizer):
                 self._reach(type(x).__name__, attribute(x, key))
+        if isinstance(x, Optimizer):
+            self.optimizers.append(x)
         if isinstance(x, (ChainMap, UserDict, UserList)):
             key = "maps" if isinstance(x, ChainMap) else "data"
             self._name(f"{type(x).__name__}.{key}", x, key)
@@ -434,6 +437,15 @@ def _globals_in(code: CodeType) -> Iterator[str]:
 
 def _is_operation(x: Any) -> bool:
     return isinstance(x, type) and issubclass(x, FunctionNode)
+
+
+def optimizers_of(function: Any) -> list[Optimizer]:
+    """The optimizers that a function names, or else those of what it names; none, if too many."""
+    named = [each for each in roots(function) if isinstance(each, Optimizer)]
+    try:
+        return named or Reached(function).optimizers
+    except TraceError:  # who records the function is told
+        return []
 
 
 def _rules_of(operation: Any) -> Iterator[FunctionType]:

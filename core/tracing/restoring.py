@@ -42,12 +42,15 @@ def otherwise_frozen(name: str) -> TraceError:
 
 
 def of_parameter(name: str, parameter: Any) -> Callable[[], None]:
-    """What gives a parameter its array and gradient, its place in graphs, and its rule's count."""
+    """What gives a parameter its array and gradient, its place in graphs, and its rule's count.
+
+    With the gradient goes the factor that is on it.
+    """
     array, source, frozen = parameter._array, parameter._source, parameter._frozen
     constant, resting = parameter._constant, parameter._resting
     node = source or constant
     data, grad = (None, None) if node is None else (node.data, node._grad)
-    rule = parameter.update_rule
+    rule, scale = parameter.update_rule, parameter.loss_scale
     t, enabled = (None, None) if rule is None else (rule.t, rule.enabled)
 
     def restore() -> None:
@@ -57,6 +60,8 @@ def of_parameter(name: str, parameter: Any) -> Callable[[], None]:
         parameter._source, parameter._constant, parameter._frozen = source, constant, frozen
         parameter._resting = resting
         parameter.array = array
+        if parameter.loss_scale is not scale:
+            parameter.loss_scale = scale
         if node is not None:  # of what is frozen too: `zerograds` gives it zeros
             node._grad, node.data = grad, data
         if moved:

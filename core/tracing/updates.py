@@ -6,7 +6,7 @@ from typing import Any
 
 from core.optimizer import GradientMethod
 from core.tracing import tape
-from core.tracing.leaving import deliver, writing
+from core.tracing.leaving import deliver, scales_of, writing
 
 
 class Update:
@@ -24,6 +24,7 @@ class Update:
     ) -> None:
         self.optimizer = optimizer
         self.given = [p for p, g in gradients if g is not None]
+        self._scales = scales_of(self.given)
         self.cleared = [p for p, g in gradients if g is None]
         self.written = written
         self.parameters = parameters
@@ -37,7 +38,7 @@ class Update:
             writing(self.written)(arrays[count:])
         for parameter in self.cleared:
             parameter._source._grad = None
-        deliver(self.given, arrays[:count])
+        deliver(self.given, arrays[:count], self._scales)
         vars(self.optimizer).update(self._beside)
         self.optimizer.update()
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
@@ -56,8 +57,12 @@ class StepRecorder:
     def scaled(self, optimizer: Any, loss: Any, share: float | None) -> Any:
         """The factor for the gradient of a loss, that of each replay, as an array of its dtype.
 
-        It is also what parameters say that the last backward put on their gradients.
+        It is also what parameters say that the last backward put on their gradients. An optimizer
+        that nobody has named before is known from now on, with the parts that it has counted.
         """
+        self._places.take_optimizer(optimizer)
+        if optimizer.loss_scale is None:
+            return optimizer._factor(share)
         before = [(p, p.loss_scale) for p in optimizer.target.params()]
         scaled: list[Any] = []
 

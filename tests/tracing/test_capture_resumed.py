@@ -96,3 +96,63 @@ def test_what_is_made_at_first_use_is_made(keeps):
         found.append([p.array.tobytes() for p in model.params()])
     assert found[0] == found[1]
     assert captured.replayed >= 3 and not captured.reasons
+
+
+HELD = {
+    "by an object": lambda held: lambda x, t: held.optimizer.update(held.model, x, t),
+    "in a dict": lambda held: (
+        lambda parts: lambda x, t: parts["optimizer"].update(parts["model"], x, t)
+    )(vars(held)),
+    "by a method's object": lambda held: held.step,
+    "itself": lambda held: (lambda o, m: lambda x, t: o.update(m, x, t))(
+        held.optimizer, held.model
+    ),
+}
+
+
+class Held:
+    def __init__(self):
+        core.seed(0)
+        layers = (L.Linear(WIDTH, 64), L.LayerNormalization(64), F.gelu)
+        self.model = L.Classifier(core.Sequential(*layers, L.Linear(64, 5)))
+        self.optimizer = optimizers.SGD(0.1).setup(self.model)
+
+    def step(self, x, t):
+        self.optimizer.update(self.model, x, t)
+
+    def part(self, share, x, t):
+        self.optimizer.accumulate(share, self.model, x, t)
+
+
+@pytest.mark.skipif(not compiler.available(), reason="loops are numba's")
+@pytest.mark.parametrize("how", HELD)
+def test_optimizers_that_go_on_are_found_wherever_they_are_held(how):
+    x, t = (np.stack(each[:16]) for each in zip(*DATA, strict=True))
+    held, found = Held(), []
+    for steps in (2, 2):  # as of a run, and of one that goes on
+        step = core.capture(HELD[how](held), fuse=True)
+        for _ in range(steps):
+            step(x, t)
+        found.append(step.replayed)
+    assert found == [1, 2]
+
+
+@pytest.mark.parametrize("clears", [1, 2, 9])
+def test_parts_are_those_of_optimizers_wherever_they_are_held(clears):
+    x, t = (np.stack(each[:8]) for each in zip(*DATA, strict=True))
+
+    def run(capture):
+        held, found = Held(), []
+        part = capture(lambda share, x, t: held.part(np.float32(share), x, t))
+        for i in range(5):
+            if i == clears:
+                held.model.cleargrads()
+            part(0.5, x[:4], t[:4])
+            part(0.5, x[4:], t[4:])
+            held.optimizer.update()
+            found.append([p.grad.tobytes() for _, p in sorted(held.model.namedparams())])
+        return found, part
+
+    (eager, _), (captured, part) = run(lambda step: step), run(core.capture)
+    assert captured == eager
+    assert part.replayed == 9 and not part.reasons

@@ -63,3 +63,34 @@ def test_steps_are_those_of_eager_whatever_the_scale_becomes(dynamic, parts):
             np.testing.assert_array_equal(a, b, err_msg=str(i))
     assert len({scales[0] for _, scales, _ in eager}) > (7 if dynamic else 1)
     assert "1 recording" in captured.step.report() and "not" not in captured.step.report()
+
+
+@pytest.mark.parametrize("where", ["in the step", "after it"])
+def test_scales_that_backward_is_given_are_divided_out_again(where):
+    def run(capture):
+        model = L.Linear(6, 3, initialW=np.ones((3, 6), "f"))
+        optimizer, found = optimizers.SGD(0.01).setup(model), []
+
+        @capture
+        def step(x):
+            loss = F.sum(model(x) ** 2)
+            model.cleargrads()
+            loss.backward(loss_scale=4.0)
+            if where == "in the step":
+                optimizer.update()
+
+        for i in range(6):
+            step(core.Variable(X.astype("f")) if i % 2 else X.astype("f"))
+            scales = model.W.loss_scale, model.b.loss_scale
+            if where == "after it":
+                optimizer.update()
+            if i == 3:
+                model.cleargrads()
+                F.sum(model.W).backward()  # without a scale, in between
+                optimizer.update()
+            found.append((scales, model.W.array.tolist(), model.W.grad.tolist()))
+        return found, step
+
+    eager, captured = run(lambda step: step), run(core.capture)
+    assert eager[0] == captured[0]
+    assert captured[1].replayed == 5 and not captured[1].reasons
