@@ -53,6 +53,30 @@ def test_scores_with_axes_of_length_one_and_with_places():
     np.testing.assert_array_equal(same.array, one.array)
 
 
+@given(seed=st.integers(0, 99), k=st.integers(1, 6), shape=st.sampled_from([(7,), (2, 3, 2)]))
+def test_accuracy_of_the_greatest_scores(seed, k, shape):
+    drawn = np.random.default_rng(seed)
+    y = drawn.permuted(np.arange(4.0).repeat(np.prod(shape)).reshape(4, -1), axis=0)
+    y, t = y.reshape(4, *shape).swapaxes(0, 1), drawn.integers(0, 4, shape)
+    ranks = (-y).argsort(axis=1).argsort(axis=1)
+    own = np.take_along_axis(ranks, t[:, None], axis=1)[:, 0]
+    assert F.accuracy(y, t, top_k=k).array == (own < k).mean()
+    assert F.accuracy(y, t, 3, top_k=k).array == np.append((own < k)[t != 3], []).sum() / max(
+        (t != 3).sum(), 1
+    )
+
+
+def test_equal_scores_and_nan_are_in_the_order_of_the_greatest():
+    y = np.array([[1, 1, 1, 0], [0, np.nan, 2, 2], [np.nan] * 4], "f")
+    for k, shares in ((1, [1, 0, 0, 0]), (2, [1, 1, 0, 0]), (3, [1, 1, 1, 0])):
+        found = [F.accuracy(y[:1], np.array([t]), top_k=k).array for t in range(4)]
+        assert found == shares
+    assert F.accuracy(y[1:], np.array([2, 3]), top_k=2).array == 0.5
+    assert F.accuracy(y[:1], np.array([7]), top_k=3).array == 0
+    with pytest.raises(ValueError, match="accuracy: expected top_k of 1 or more, got 0"):
+        F.accuracy(y, np.zeros(3, int), top_k=0)
+
+
 def test_the_summary_has_no_gradient():
     outputs = F.classification_summary(Variable(SCORES), T)
     assert not any(y.requires_grad for y in outputs)

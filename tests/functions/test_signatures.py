@@ -9,6 +9,7 @@ import core.functions as F
 
 # Keyword arguments that plugrad adds.
 MORE = {
+    "accuracy": {"top_k"},
     "dropout": {"axis"},
     "layer_normalization": {"axis"},
     "logsumexp": {"keepdims"},

@@ -133,12 +133,13 @@ def connectionist_temporal_classification(
     return _mean_or_each(loss, reduce)
 
 
-def accuracy(y, t, ignore_label=None):
+def accuracy(y, t, ignore_label=None, top_k=1):
     hits = []
     for index in np.ndindex(*t.shape):
         scores = y[(index[0], slice(None), *index[1:])].tolist()
         if ignore_label is None or t[index] != ignore_label:
-            hits.append(scores.index(max(scores)) == t[index])
+            greatest = sorted(range(len(scores)), key=lambda k, of=scores: (-of[k], k))
+            hits.append(t[index] in greatest[:top_k])
     return _mean(hits)
 
 
