@@ -34,7 +34,9 @@ def load_keras(
     nothing in it is run, and Keras need not be installed. Where all layers have the paths of the
     links, they are matched by path; otherwise, class by class, in their order, where all shapes
     fit. Kernels are transposed, gates of recurrent layers put in order. Biases of links are 0 where
-    the layer has none. Needs h5py: `pip install 'plugrad[hdf5]'`. Its library is not made for files
+    the layer has none, gamma 1 and beta 0 where it was made with `scale=False` or `center=False`,
+    which `model.keras` and `model.h5` tell; of `model.weights.h5` the link has to be like the
+    layer. Needs h5py: `pip install 'plugrad[hdf5]'`. Its library is not made for files
     that are damaged or malicious: load those that you trust.
 
     Args:

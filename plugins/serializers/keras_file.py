@@ -9,10 +9,11 @@ a model within the model is one layer, and the names of its arrays tell its own.
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -22,9 +23,13 @@ from core.errors import CheckpointDamaged, CheckpointError
 from plugins.serializers.entries import FREE, PLAUSIBLE, Array
 from plugins.serializers.extras import need
 from plugins.serializers.hdf5_file import GroupEntries, blaming
+from plugins.serializers.keras_settings import Settings, completed, settings_of, told_by
 
 WEIGHTS = "model.weights.h5"
 """The weights in an archive."""
+
+CONFIG = "config.json"
+"""The settings of layers there."""
 
 PARTS = (
     *["cell", "forward_layer", "backward_layer"],
@@ -66,33 +71,42 @@ def layers_of(data: bytes, label: str) -> tuple[list[Layer], bool]:
     than plain arrays.
     """
     h5py = need("h5py", "hdf5", "load_keras")
+    settings: dict[str, Settings] = {}
     if data[:2] == b"PK":
-        data = _unpacked(data, label)
+        data, settings = _unpacked(data, label)
     with blaming(label), h5py.File(BytesIO(data), "r") as file:
         group = file.get("model_weights", file)
         if "layer_names" in group.attrs:
             return [*_apart(_listed(group, label))], True
-        layers = sorted(_grouped(group, label), key=lambda layer: _numbered(layer.path))
+        layers = sorted(_grouped(group, label, settings), key=lambda each: _numbered(each.path))
         return [*_apart(layers)], False
 
 
-def _unpacked(data: bytes, label: str) -> bytes:
+def _unpacked(data: bytes, label: str) -> tuple[bytes, dict[str, Settings]]:
+    """The weights in an archive, and the settings of layers, which lie beside them."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            info = archive.getinfo(WEIGHTS)
-            huge = info.file_size > max(FREE, PLAUSIBLE * info.compress_size)
-            found = b"" if huge else archive.read(info)
+            weights = _member(archive, WEIGHTS, label)
+            there = CONFIG in archive.namelist()
+            config = json.loads(_member(archive, CONFIG, label)) if there else {}
+    except CheckpointError:
+        raise
     except _UNREADABLE as error:
         raise CheckpointDamaged(
             f"{label}: expected an archive of Keras's with {WEIGHTS} in it: {error}. Nothing was "
             "loaded."
         ) from error
-    if huge:
+    return weights, settings_of(config)
+
+
+def _member(archive: zipfile.ZipFile, name: str, label: str) -> bytes:
+    info = archive.getinfo(name)
+    if info.file_size > max(FREE, PLAUSIBLE * info.compress_size):
         raise CheckpointError(
-            f"{label}: {WEIGHTS} has {info.compress_size} bytes that would unpack to "
+            f"{label}: {name} has {info.compress_size} bytes that would unpack to "
             f"{info.file_size}, and is refused."
         )
-    return found
+    return archive.read(info)
 
 
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, *(KeyError, EOFError, RuntimeError, ValueError))
@@ -109,9 +123,10 @@ def _kind(path: str) -> str:
     return _numbered(path)[-1][0]
 
 
-def _grouped(group: Any, label: str) -> Iterator[Layer]:
+def _grouped(group: Any, label: str, settings: Mapping[str, Settings]) -> Iterator[Layer]:
     entries = GroupEntries(group, label)
     found: dict[str, list[tuple[int, int, str]]] = {}
+    called: dict[str, str] = {}
     for name in entries:
         path, _, number = name.rpartition("/vars/")
         if not number.isdigit() or _ASIDE.search(path):
@@ -122,9 +137,12 @@ def _grouped(group: Any, label: str) -> Iterator[Layer]:
             parts.pop()
         whole = "/".join([part for part in parts if part not in ("layers", _OLD)])
         found.setdefault(whole, []).append((rank, int(number), name))
+        own = group.get("/".join([*parts, "vars"]))
+        called[whole] = "" if own is None else _text(own.attrs.get("name", ""))
     for path, names in found.items():
         arrays = [_array(group, entries, name) for _, _, name in sorted(names)]
-        yield Layer(path, _kind(path), arrays)
+        made_with = settings.get(called[path], {})
+        yield Layer(path, _kind(path), completed(_kind(path), arrays, made_with))
 
 
 _OLD = "_layer_checkpoint_dependencies"
@@ -145,7 +163,8 @@ def _listed(group: Any, label: str) -> Iterator[Layer]:
             inner = {"": names}
         for path, those in inner.items():
             path = f"{name}/{path}".rstrip("/")
-            yield Layer(path, _kind(path), [_array(own, entries, each) for each in those])
+            arrays = [_array(own, entries, each) for each in those]
+            yield Layer(path, _kind(path), completed(_kind(path), arrays, told_by(those)))
 
 
 def _inner(name: str, layer: str) -> str:

@@ -84,7 +84,17 @@ def _in_order(*names: str) -> Callable[[Sequence[Array]], Made]:
 def _norm(kind: str, *more: str) -> Callable[[Any, str], Iterator[Unit]]:
     def rule(link: Any, path: str) -> Iterator[Unit]:
         own = [name for name in ("gamma", "beta") if getattr(link, name, None) is not None]
-        yield Unit(path, (kind,), _in_order(*own, *more), None)
+
+        def convert(arrays: Sequence[Array]) -> Made:
+            both = len(arrays) == 2 + len(more) and kind != "rms_normalization"
+            names = ("gamma", "beta", *more) if both else (*own, *more)
+            made = dict(zip(names, arrays, strict=True))
+            for name, nothing in (("gamma", 1), ("beta", 0)):
+                if name in made and name not in own and (made.pop(name) != nothing).any():
+                    raise ValueError  # the layer scales or shifts what the link leaves as it is
+            return made
+
+        yield Unit(path, (kind,), convert, None)
 
     return rule
 
@@ -137,6 +147,24 @@ def _recurrent(kind: str, gates: Sequence[int]) -> Callable[[Any, str], Iterator
     return rule
 
 
+def _gru(link: Any, path: str) -> Iterator[Unit]:
+    """Gates that are reset before the product; what they let through is what they keep there."""
+
+    def convert(arrays: Sequence[Array]) -> Made:
+        kernel, recurrent, b = arrays
+        if b.ndim != 1:  # gates that are reset after the product are others
+            raise ValueError
+        made: Made = {}
+        for letter, whole, row in (("W", kernel, b), ("U", recurrent, np.zeros_like(b))):
+            z, r, new = np.split(whole.T, 3)
+            bz, br, bnew = np.split(row, 3)
+            for name, W, own in (("_z", -z, -bz), ("_r", r, br), ("", new, bnew)):
+                made |= {f"{letter}{name}/W": W, f"{letter}{name}/b": own}
+        return made
+
+    yield Unit(path, ("gru", "gru_cell"), convert)
+
+
 def _lstm(link: Any, path: str) -> Iterator[Unit]:
     def convert(arrays: Sequence[Array]) -> Made:
         kernel, recurrent, *bias = arrays
@@ -185,6 +213,7 @@ RULES: dict[str, Callable[[Any, str], Iterator[Unit]]] = {
     "PReLU": _prelu,
     "LSTM": _lstm,
     "StatelessLSTM": _lstm,
+    **dict.fromkeys(("GRU", "StatefulGRU", "StatelessGRU"), _gru),
     "MultiHeadAttention": _attention,
     **dict.fromkeys(("NStepRNNTanh", "NStepRNNReLU", "NStepBiRNNTanh", "NStepBiRNNReLU"), _RNN),
     **dict.fromkeys(("NStepLSTM", "NStepBiLSTM"), _LSTM),

@@ -1,6 +1,7 @@
 """Weights of Keras's models, in files laid out as Keras writes them, beside plain formulas."""
 
 import io
+import json
 import zipfile
 
 import h5py
@@ -12,6 +13,7 @@ import core.functions as F
 import core.links as L
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import load_keras
+from plugins.serializers.keras_settings import settings_of
 
 RNG = np.random.default_rng(0)
 
@@ -26,16 +28,22 @@ def laid_out(**layers):
     with h5py.File(file, "w") as written:
         written["optimizer/vars/0"] = np.zeros(3)
         for path, arrays in layers.items():
+            own = path.replace("__", "/")
             for i, array in enumerate(arrays):
-                written[f"{path.replace('__', '/')}/vars/{i}"] = array
+                written[f"{own}/vars/{i}"] = array
+            layer = own.removesuffix("/cell")
+            written.require_group(f"{layer}/vars").attrs["name"] = layer.rpartition("/")[2]
     file.seek(0)
     return file
 
 
-def zipped(file):
+def zipped(file, **settings):
+    """An archive, in which the settings of layers lie beside the weights."""
+    layers = [{"class_name": "A", "config": {"name": name, **s}} for name, s in settings.items()]
+    config = {"class_name": "Sequential", "config": {"name": "model", "layers": layers}}
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as written:
-        written.writestr("config.json", "{}")
+        written.writestr("config.json", json.dumps(config))
         written.writestr("model.weights.h5", file.getvalue())
     archive.seek(0)
     return archive
@@ -146,6 +154,69 @@ def test_recurrent_layers(name, formula, make, gates, rows):
     near(link(*states, list(x))[0][0], formula(x, *arrays))
     with pytest.raises(CheckpointError, match="the model: no layer fits"):
         load_keras(laid_out(**{f"layers__{name}__cell": [*arrays[:2], draw(7)]}), link)
+
+
+def gru_reset_before(x, kernel, recurrent, bias):
+    (kz, kr, kn), (uz, ur, un) = np.split(kernel, 3, 1), np.split(recurrent, 3, 1)
+    bz, br, bn = np.split(bias, 3)
+    h = np.zeros((len(x), len(recurrent)))
+    for t in range(x.shape[1]):
+        z, r = sigmoid(x[:, t] @ kz + h @ uz + bz), sigmoid(x[:, t] @ kr + h @ ur + br)
+        h = z * h + (1 - z) * np.tanh(x[:, t] @ kn + (r * h) @ un + bn)
+    return h
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_gates_that_are_reset_before_the_product(biased):
+    x, arrays, before = draw(2, 5, 3), [draw(3, 12), draw(4, 12)], {"reset_after": False}
+    bias = draw(12) * biased
+    file = laid_out(layers__gru__cell=[*arrays, bias][: 2 + biased])
+    link, after = L.StatefulGRU(3, 4), L.NStepGRU(1, 3, 4, 0.0)
+    load_keras(zipped(file, gru=before), link)
+    near([link(x[:, t]) for t in range(5)][-1], gru_reset_before(x, *arrays, bias))
+    for settings in (before, {}):  # without a bias nothing but the settings tells which they are
+        if biased or settings:
+            with pytest.raises(CheckpointError, match="no layer fits"):
+                load_keras(zipped(file, gru=settings), after)
+    with pytest.raises(CheckpointError, match="no layer fits"):
+        load_keras(zipped(laid_out(layers__gru__cell=arrays), gru={"reset_after": True}), link)
+
+
+NORM = "layers__batch_normalization"
+
+
+@pytest.mark.parametrize("told", ["settings", "names"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("gamma", [True, False])
+@pytest.mark.parametrize("beta", [True, False])
+def test_what_normalizations_lack_is_not_taken_for_what_they_have(told, scale, center, gamma, beta):
+    arrays = {"gamma": draw(3), "beta": draw(3), "moving_mean": draw(3), "moving_variance": draw(3)}
+    kept = {n: a for n, a in arrays.items() if {"gamma": scale, "beta": center}.get(n, True)}
+    if told == "names":
+        names = [f"batch_normalization/{name}:0" for name in kept]
+        file = old(names, batch_normalization=[*kept.values()])
+    else:
+        settings = {"batch_normalization": {"scale": scale, "center": center}}
+        file = zipped(laid_out(**{NORM: [*kept.values()]}), **settings)
+    link = L.BatchNormalization(3, use_gamma=gamma, use_beta=beta)
+    if (scale and not gamma) or (center and not beta):
+        with pytest.raises(CheckpointError, match="no layer fits"):
+            load_keras(file, link)
+        return
+    load_keras(file, link)
+    near(link.avg_mean, arrays["moving_mean"])
+    if gamma:
+        near(link.gamma, arrays["gamma"] if scale else np.ones(3))
+    if beta:
+        near(link.beta, arrays["beta"] if center else np.zeros(3))
+
+
+def test_settings_of_two_layers_of_one_name_tell_nothing():
+    norm = [
+        {"class_name": "A", "config": {"name": "bn", "scale": scale}} for scale in (True, False)
+    ]
+    assert settings_of({"inner": [norm[:1], norm[1:]], "other": {"config": None}}) == {}
 
 
 def test_both_directions():
