@@ -26,6 +26,9 @@ def to_device(device: Any, x: Any) -> Any:
     return x if device is None else to_backend(x, get_device(device))
 
 
+_WHOLE = "the examples"
+
+
 def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
     """Join a list of examples into arrays with a new first axis.
 
@@ -58,7 +61,7 @@ def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = Non
             key: _join([e[key] for e in batch], device, _pick(padding, key, dict), f"{key!r}")
             for key in first
         }
-    return _join(batch, device, padding, "the examples")
+    return _join(batch, device, padding, _WHOLE)
 
 
 def _of_none(arrays: Any) -> Any:
@@ -122,9 +125,11 @@ def _as_array(value: Any, what: str) -> Any:
 def _stack(arrays: Sequence[Any], what: str) -> Any:
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
+        cure = "Give padding=... to fill the smaller ones, or a converter of your own."
+        if what == _WHOLE and len({shape[:1] for shape in shapes}) == 1:
+            cure = "If these are columns, core.datasets.TupleDataset(*columns) has their examples."
         raise ValueError(
-            f"concat_examples: expected equal shapes in {what}, got {sorted(shapes)}. "
-            "Give padding=... to fill the smaller ones, or a converter of your own."
+            f"concat_examples: expected equal shapes in {what}, got {sorted(shapes)}. {cure}"
         )
     (shape,), xp = shapes, _backend_of(arrays).xp
     if not shape:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from core import datasets, iterators, optimizers
+from core import datasets, iterators, links, optimizers
 from core.arrays.backend import DeviceSpec
 from core.errors import nearest
 from core.errors.kinds import checked
@@ -128,7 +128,21 @@ def _batches(data: Any, batch_size: int, repeat: bool) -> Any:
 
 
 def _supervised(model: Link, loss: Callable[..., Any]) -> Callable[..., Any]:
-    def computed(*batch: Any) -> Any:
+    if isinstance(model, links.Classifier):
+        raise TypeError(
+            f"fit: expected a model that gives outputs, since there is a loss; got a "
+            f"{type(model).__name__}, which computes one itself: leave loss out, or give it as "
+            "lossfun of the model."
+        )
+
+    def computed(*batch: Any, **named: Any) -> Any:
+        if named:
+            names = [*named]
+            raise TypeError(
+                f"fit: expected tuples of inputs and a target in the data, since there is a loss; "
+                f"got dicts of {', '.join(map(repr, names))}. Make tuples of them: "
+                f"datasets.TransformDataset(data, lambda e: (e[{names[0]!r}], e[{names[-1]!r}]))."
+            )
         if len(batch) < 2:
             raise TypeError(
                 "fit: expected tuples of inputs and a target in the data, since there is a loss; "

@@ -137,6 +137,7 @@ def test_to_device():
         ([{"x": 1}, {"x": 2}], {"y": 0}, "has none for 'x'"),
         ([], None, "empty batch"),
         ([np.ones(2), np.ones(3)], None, "padding"),
+        ([np.ones(2), np.ones((2, 3))], None, r"TupleDataset\(\*columns\)"),
         ([([1, 2], 0), ([3], 1)], None, "equal shapes in element 0.*padding"),
         ([[np.ones(2), 1]] * 2, None, "Make a tuple"),
         ([(np.ones(2), 1), (np.ones(3), 1)], None, "element 0"),

@@ -133,6 +133,20 @@ def test_what_does_not_fit_is_refused(tmp_path):
         fitted(tmp_path, 1, optimizer=optimizers.Adam)
     with pytest.raises(TypeError, match="got 0.2. Set a part of .*split_dataset_random"):
         training.fit(network(), (X, X), 1, validation=0.2, out=tmp_path, show=False)
+    with pytest.raises(TypeError, match="Classifier, which computes one itself: leave loss out"):
+        training.fit(L.Classifier(network()), (X, X), 1, loss=F.mean_squared_error, out=tmp_path)
+    with pytest.raises(core.errors.InvalidSetting, match="epochs .* or one of a tuple"):
+        training.fit(network(), X, X)
+
+
+def test_dicts_beside_a_loss_are_told_how_to_be_tuples(tmp_path):
+    table = datasets.from_data({"x": X, "t": X**2})
+    settings = {"loss": F.mean_squared_error, "out": tmp_path, "show": False}
+    with pytest.raises(TypeError, match=r"got dicts of 'x', 't'\. Make tuples") as caught:
+        training.fit(network(), table, 1, **settings)
+    cure = str(caught.value).partition("of them: ")[2].rstrip(".")
+    pairs = eval(cure, {"datasets": datasets, "data": table})
+    assert training.fit(network(), pairs, 1, **settings).updater.iteration == 1
 
 
 @pytest.mark.parametrize(
