@@ -9,7 +9,15 @@ from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.binomial_draws import binomial
-from plugins.distributions.distribution import Distribution, either, in_double, times, where, within
+from plugins.distributions.distribution import (
+    Distribution,
+    either,
+    in_double,
+    times,
+    trials,
+    where,
+    within,
+)
 from plugins.distributions.incomplete import Betainc, Betaincc
 
 
@@ -30,8 +38,8 @@ class Binomial(Distribution):
 
     def __init__(self, n: Operand, p: Operand | None = None, logit: Operand | None = None) -> None:
         name, value = either("Binomial", p=p, logit=logit)
-        trials, given = self._parameters(n=n, **{name: value})
-        self.n = self._params["n"] = as_variable(trials.array)
+        held, given = self._parameters(n=n, **{name: value})
+        self.n = self._params["n"] = trials("Binomial", n, held)
         self._trial = Bernoulli(given) if name == "p" else Bernoulli(logit=given)
         self.p, self.logit = self._trial.p, self._trial.logit
 

@@ -248,6 +248,21 @@ def _is_floating(x: Variable) -> bool:
     return x.backend.kind(x.dtype) in "fV"  # V are those of 16 bits that libraries add
 
 
+def trials(owner: str, given: Operand, held: Variable) -> Variable:
+    """The numbers of trials as constants, refused where their dtype does not hold those given.
+
+    Few bits round counts, or make them infinite, and draws would be of other numbers.
+    """
+    n, xp = as_variable(held.array), held.xp
+    of = given.array if isinstance(given, Variable) else n.backend.asarray(plain(given))
+    if n.backend.outside(xp.astype(n.array != xp.astype(of, xp.float64), xp.int32), 1):
+        raise ValueError(
+            f"{owner}: expected n that {n.dtype} holds, the dtype of the probabilities, got others."
+            " Give probabilities of more bits."
+        )
+    return n
+
+
 def either(owner: str, **given: Operand | None) -> tuple[str, Operand]:
     """The one of two arguments that was given.
 

@@ -7,7 +7,14 @@ from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.binomial_draws import binomial
 from plugins.distributions.categorical import Categorical
-from plugins.distributions.distribution import Distribution, either, in_double, times, where
+from plugins.distributions.distribution import (
+    Distribution,
+    either,
+    in_double,
+    times,
+    trials,
+    where,
+)
 from plugins.distributions.one_hot_categorical import OneHotCategorical
 
 
@@ -33,7 +40,7 @@ class Multinomial(Distribution):
         (given,) = self._parameters(1, **{name: value})
         self._class = Categorical(**{name: given})
         self.p = self._class.p
-        self.n = F.broadcast_to(as_variable(self._point(n).array), self.batch_shape)
+        self.n = F.broadcast_to(trials("Multinomial", n, self._point(n)), self.batch_shape)
         self._params["n"] = self.n
 
     def log_prob(self, x: Array) -> Variable:

@@ -369,6 +369,20 @@ def test_draws_in_half_precision(make, reference, parameter, fixed_draws):
     np.testing.assert_allclose(drawn.std(), expected.std(), rtol=0.15)
 
 
+@pytest.mark.parametrize("make", [D.Binomial, D.Multinomial])
+def test_trials_that_are_rounded_are_refused(make):
+    """Of 100000 in float16 there were infinitely many."""
+    p = np.full((2, 2), 0.5, "float16")
+    for n in (100_000, 2049, np.array(2049)):
+        with (
+            np.errstate(over="ignore"),
+            pytest.raises(ValueError, match="expected n that float16 holds"),
+        ):
+            make(n, p)
+        make(n, p.astype("f"))
+    assert make(2048, p).sample().array.max() < 2048
+
+
 IN_BFLOAT16 = [
     (D.Exponential, S.expon(0, 1 / 2)),
     (lambda loc: D.Laplace(loc, 1), S.laplace(2)),

@@ -141,6 +141,12 @@ def test_the_power_0_of_a_matrix_does_not_ask_what_is_in_it():
     assert y.array.tolist() == [[1, 0], [0, 1]] and x.grad.tolist() == [[0, 0], [0, 0]]
 
 
+def test_how_many_elements_are_not_zero_is_a_real_number():
+    for dtype, real in (("complex64", "float32"), ("complex128", "float64"), ("f", "float32")):
+        found = LINALG.vector_norm(Variable(np.array([3, 0, 2], dtype)), ord=0)
+        assert (found.array, found.dtype) == (2, real)
+
+
 @pytest.mark.parametrize("ord", [1, 2, 3, 0.5])
 def test_the_norm_of_zeros(ord):
     x = Variable(np.zeros(3))

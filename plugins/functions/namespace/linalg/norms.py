@@ -36,7 +36,8 @@ def vector_norm(
         return EuclideanNorm.call(x, axis, keepdims)
     x = as_variable(x)
     if ord == 0:
-        return cast(count_nonzero(x, axis=axis, keepdims=keepdims), x.dtype)
+        real = x.xp.real(x.array).dtype if x.backend.kind(x.dtype) == "c" else x.dtype
+        return cast(count_nonzero(x, axis=axis, keepdims=keepdims), real)
     sizes = abs(x)
     if abs(ord) == inf:
         return (max if ord > 0 else min)(sizes, axis=axis, keepdims=keepdims)
