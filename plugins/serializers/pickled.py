@@ -22,6 +22,7 @@ from plugins.formats import PICKLE, instead
 from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, Entries, File, Spec, contents
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
+from plugins.serializers.stand_ins import StandIn, StandIns
 from plugins.serializers.torch_file import check_memo
 
 DEEPEST = 100
@@ -68,7 +69,7 @@ def _unpickled(data: bytes, label: str) -> dict[str, Any]:
     """The values in a pickled link by path."""
     try:
         check_memo(data)
-        link = _Inert(BytesIO(data), encoding="latin1").load()
+        link = _Inert(data).load()
         return dict(_Tree(label).entries(link))
     except CheckpointError:
         raise
@@ -77,35 +78,6 @@ def _unpickled(data: bytes, label: str) -> dict[str, Any]:
             f"{label}: the file is damaged or no pickle: {type(error).__name__}: {error}."
             f"{instead(data, PICKLE) or ' Use another copy.'}"
         ) from error
-
-
-class _StandIn:
-    """Something that a pickle names: what it was called with, and its state."""
-
-    called = ""
-
-    def __new__(cls, *args: Any) -> _StandIn:
-        made = super().__new__(cls)
-        made.args, made.state = args, {}
-        return made
-
-    def __init__(self, *args: Any) -> None:
-        self.args: tuple[Any, ...]
-        self.state: dict[str, Any]
-
-    def __setstate__(self, state: Any) -> None:
-        if isinstance(state, tuple) and state and isinstance(state[0], dict):
-            state = state[0]  # beside what slots hold
-        self.state = state if isinstance(state, dict) else {"": state}
-
-    def append(self, value: Any) -> None:
-        """What a list that is named would do."""
-
-    def extend(self, values: Any) -> None:
-        """Likewise."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """What a dict that is named would do."""
 
 
 class _Array:
@@ -154,7 +126,7 @@ def _buffered(data: Any, dtype: _Dtype, shape: Any, order: str, *_: Any) -> Arra
 
 def _made(cls: Any, *args: Any) -> Any:
     """What `copyreg` does with a class; only stand-ins are made."""
-    return cls() if isinstance(cls, type) and issubclass(cls, (_StandIn, _Array)) else None
+    return cls() if isinstance(cls, type) and issubclass(cls, (StandIn, _Array)) else None
 
 
 _NUMPY = {"dtype": _Dtype, "_reconstruct": _empty, "scalar": _scalar, "_frombuffer": _buffered}
@@ -169,12 +141,16 @@ _PLAIN = {
 
 
 class _Inert(pickle.Unpickler):
+    def __init__(self, data: bytes) -> None:
+        super().__init__(BytesIO(data), encoding="latin1")
+        self._named = StandIns()
+
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] == "numpy" and name in _NUMPY:
             return _NUMPY[name]
         if (module, name) in _PLAIN:
             return _PLAIN[module, name]
-        return type(name.rpartition(".")[2] or "_", (_StandIn,), {"called": f"{module}.{name}"})
+        return self._named(module, name)
 
 
 # -- what is in it ----------------------------------------------------------------------------
@@ -237,7 +213,7 @@ def _value(value: Any) -> Any:
     for _ in range(DEEPEST):
         if isinstance(value, _Array):
             return value.array
-        if isinstance(value, _StandIn):  # a Variable, its array first, or an array of CuPy
+        if isinstance(value, StandIn):  # a Variable, its array first, or an array of CuPy
             value = value.args[0] if value.args else value.state.get("_data")
         elif isinstance(value, (list, tuple)) and value:  # of Chainer 4 and later
             value = value[0]

@@ -18,7 +18,7 @@ from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.matching import Mapped, Matches, Matching, joined, renamed, shapes_of
 from plugins.serializers.safetensors_file import TensorEntries
 from plugins.serializers.shards import gathered, index_of
-from plugins.serializers.torch_file import tensors_of
+from plugins.serializers.torch_file import EXTRA, tensors_of
 from plugins.serializers.torch_names import Part, Unit, units_of
 from plugins.serializers.torch_norms import put_together
 
@@ -51,8 +51,8 @@ def load_torch(
 
     Raises:
         CheckpointError: Tensors are missing, left over or of other shapes, or nothing tells which
-            is which; the message has the table as far as it goes. Or the file asks for more than
-            tensors.
+            is which; the message has the table as far as it goes. Or the model has other things
+            than plain tensors; beside it a checkpoint may have anything.
         CheckpointDamaged: It is not such a file.
 
     >>> import core.links as L, core.serializers as S, io, numpy as np
@@ -146,7 +146,7 @@ class _Matching(Matching):
         for unit in self._units[len(prefixes) :]:
             self.problems += self._unmatched(unit)
         rest = [name for name in self._tensors if name not in self._used]
-        self.leave([name for name in rest if not name.endswith("num_batches_tracked")])
+        self.leave([name for name in rest if not name.endswith(("num_batches_tracked", EXTRA))])
         self.problems += self._untied(self.found)
         return self.done("tensors")
 

@@ -2,8 +2,8 @@
 
 Such a file is a zip archive: a pickle that says how tensors lie in storages, and the storages.
 Before PyTorch 1.6 it was a stream: pickles (a number, a version, the machine, how tensors lie, the
-names of storages), and behind them the storages, each after its length. The pickles may name the
-few functions that make tensors, and nothing else.
+names of storages), and behind them the storages, each after its length. Of what the pickles name,
+the few functions that make tensors are known; the rest has a stand-in, and is not among tensors.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.serializers.entries import FREE, PLAUSIBLE, Array
 from plugins.serializers.extended_dtypes import widened
+from plugins.serializers.stand_ins import StandIn, StandIns
 
 LONGEST = 64 << 20
 """Bytes of the pickle: names and shapes take no more."""
@@ -50,6 +51,20 @@ STREAM = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
 
 _NESTED = ("state_dict", "model_state_dict", "model")
 """Where checkpoints keep a model's tensors beside other things."""
+
+
+EXTRA = "_extra_state"
+"""The end of names under which modules keep other things than tensors."""
+
+_OTHER_TENSORS = {
+    "_rebuild_meta_tensor_no_storage": "a meta tensor, which has no numbers,",
+    "_rebuild_nested_tensor": "a nested tensor",
+    "_rebuild_sparse_tensor": "a sparse tensor",
+    "_rebuild_sparse_csr_tensor": "a sparse tensor",
+    "_rebuild_qtensor": "a quantized tensor",
+    "_rebuild_wrapper_subclass": "a tensor of a subclass",
+    "_rebuild_from_type_v2": "a tensor of a subclass",
+}
 
 
 class _Kind(NamedTuple):
@@ -91,25 +106,51 @@ def tensors_of(data: bytes, label: str) -> dict[str, Array]:
 
 
 def _named(found: Any, label: str) -> dict[str, Array]:
-    for key in _NESTED:
-        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
-            found = found[key]
-    values = [*found.values()] if isinstance(found, Mapping) else [found]
-    parts = [*filter(_has_tensors, values)]
-    if len(parts) == 1 and not any([isinstance(x, np.ndarray) for x in values]):
-        found, values = parts[0], [*parts[0].values()]  # under whatever name, beside other things
-    kinds = {*map(type, values)}
-    if not isinstance(found, Mapping) or not kinds <= {np.ndarray}:
+    found = _model_in(found)
+    if hasattr(found, "called"):
+        raise _no_tensors(label, found)
+    tensors = _without_extra(found) if isinstance(found, Mapping) else {}
+    for name, value in tensors.items():
+        if isinstance(value, StandIn):
+            raise _no_tensors(label, value, f" for {name}")
+    if not isinstance(found, Mapping) or not {*map(type, tensors.values())} <= {np.ndarray}:
         shown = sorted(map(str, found))[:8] if isinstance(found, Mapping) else type(found).__name__
         raise CheckpointError(
             f"{label}: expected the tensors of a model by name, as of model.state_dict(), got "
             f"{shown}. Save those alone."
         )
-    return {str(name): array for name, array in found.items()}
+    return {str(name): array for name, array in tensors.items()}
+
+
+def _model_in(found: Any) -> Any:
+    """The tensors of a model in a checkpoint, which has other things beside them."""
+    for key in _NESTED:
+        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
+            found = found[key]
+    values = [*found.values()] if isinstance(found, Mapping) else []
+    parts = [*filter(_has_tensors, values)]
+    alone = len(parts) == 1 and not any([isinstance(x, np.ndarray) for x in values])
+    return parts[0] if alone else found  # under whatever name
+
+
+def _without_extra(found: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The tensors of a state_dict without what modules keep beside them, which may be anything."""
+    return {name: x for name, x in found.items() if not str(name).endswith(EXTRA)}
+
+
+def _no_tensors(label: str, found: Any, where: str = "") -> CheckpointError:
+    what = _OTHER_TENSORS.get(found.called.rpartition(".")[2], found.called)
+    return CheckpointError(
+        f"{label}: expected tensors alone, got {what}{where}, which is not made here. Where you "
+        "trust the file, load it by PyTorch, and save model.state_dict() with ordinary tensors, as "
+        "of tensor.to_dense() and tensor.float()."
+    )
 
 
 def _has_tensors(value: Any) -> bool:
-    return isinstance(value, Mapping) and {type(x) for x in value.values()} == {np.ndarray}
+    if not isinstance(value, Mapping):
+        return False
+    return {type(x) for x in _without_extra(value).values()} == {np.ndarray}
 
 
 def _of_archive(archive: zipfile.ZipFile, label: str) -> _Reader:
@@ -184,6 +225,7 @@ class _Reader:
             ("collections", "OrderedDict"): OrderedDict,
             ("torch", "Size"): tuple,
             ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
+            ("torch._utils", "_rebuild_parameter_with_state"): lambda data, *_: data,
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v3"): self.untyped,
@@ -207,9 +249,11 @@ class _Reader:
         array = -array if told.get("neg") else array
         return widened(array) if stored.kind.name == "BFloat16" else array
 
-    def untyped(self, stored: _Stored, offset: int, shape: Any, strides: Any, *more: Any) -> Array:
+    def untyped(self, stored: _Stored, offset: int, shape: Any, strides: Any, *more: Any) -> Any:
         """A tensor in a storage of bytes; its dtype follows, behind two things of its gradient."""
         kind = more[2]
+        if isinstance(kind, type) and issubclass(kind, StandIn):
+            return kind()  # a dtype that NumPy lacks
         if not isinstance(stored, _Stored) or not isinstance(kind, _Kind):
             raise ValueError("a tensor of an unknown kind")
         length = stored.length // np.dtype(kind.dtype).itemsize
@@ -239,20 +283,17 @@ def check_memo(data: bytes | BytesIO) -> None:
 class _Restricted(pickle.Unpickler):
     def __init__(self, data: bytes, functions: Mapping[tuple[str, str], Any], label: str) -> None:
         super().__init__(BytesIO(data))
-        self._functions, self._label = functions, label
+        self._functions, self._label, self._named = functions, label, StandIns()
         self.stored: dict[str, _Stored] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in self._functions:
-            raise CheckpointError(
-                f"{self._label}: expected tensors alone, got {module}.{name}, which reading the "
-                "file would run. Where you trust it, load it by PyTorch, and save "
-                "model.state_dict()."
-            )
-        return self._functions[module, name]
+        known = (module, name) in self._functions
+        return self._functions[module, name] if known else self._named(module, name)
 
     def persistent_load(self, pid: Any) -> _Stored:
         what, kind, key, _, count, *view = pid
+        if isinstance(kind, type) and issubclass(kind, StandIn):
+            raise _no_tensors(self._label, kind, " for a storage")
         if what != "storage" or not isinstance(kind, _Kind) or not isinstance(count, int):
             raise ValueError("a storage of an unknown kind")
         if any(view):

@@ -6,6 +6,8 @@ import pickle
 import struct
 import warnings
 import zipfile
+from collections import deque
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +111,11 @@ OF_OTHERS = {
     "larger": (state(w=tensor(0, 4, (4,)), v=tensor(0, 99, (99,))), CheckpointDamaged, "smaller"),
     "kind": (state(w=tensor(0, 4, (4,), kind="EvilStorage")), CheckpointError, "EvilStorage"),
     "cut": (state(w=tensor(0, 4, (4,)))[:-9], CheckpointDamaged, "damaged"),
+    "names": (
+        b"\x80\x02(" + b"".join([b"cos\nf%d\n" % i for i in range(2000)]) + b"t.",
+        CheckpointDamaged,
+        "names more than 1000 things",
+    ),
     "memo": (b"\x80\x02}r\0\0\0\xff.", CheckpointDamaged, "numbers more objects than it has"),
     "number": (b"\x80\x02K\x05.", CheckpointError, "expected the tensors of a model"),
     "two": (
@@ -158,6 +165,44 @@ def test_a_stream_that_is_cut_is_told():
     for end in range(0, len(whole), 7):
         with pytest.raises(CheckpointDamaged):
             load_torch(io.BytesIO(whole[:end]), L.Linear(2, 2))
+
+
+class Settings:
+    """What a checkpoint may hold beside its model: the class need not be there when it is read."""
+
+    def __init__(self):
+        self.when, self.lines = {"lr": 0.1}, deque([1, 2])
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_beside_the_tensors_of_a_model_a_checkpoint_may_have_anything(zipped):
+    torch = pytest.importorskip("torch")
+    tensors = {"weight": torch.arange(6.0).reshape(2, 3), "bias": torch.ones(2)}
+    extra = {"_extra_state": io.BytesIO(b"scales"), "other._extra_state": None}
+    extra |= {"third._extra_state": torch.ones(3), "fourth._extra_state": b"scales"}
+    beside = {"args": Settings(), "best": np.float64(3), "path": Path("x"), "loss": np.ones(3)}
+    file, link = io.BytesIO(), L.Linear(3, 2)
+    saved = {**beside, "net": {**tensors, **extra}}
+    torch.save(saved, file, _use_new_zipfile_serialization=zipped)
+    file.seek(0)
+    load_torch(file, link)
+    np.testing.assert_array_equal(link.W.array, tensors["weight"])
+
+
+def test_what_is_no_ordinary_tensor_is_told_by_name():
+    torch = pytest.importorskip("torch")
+    weight = torch.arange(6.0).reshape(2, 3)
+    for other, said in (
+        (weight.to_sparse(), "a sparse tensor for weight"),
+        (weight.to("meta"), "a meta tensor, which has no numbers, for weight"),
+        (weight.to(torch.float8_e4m3fn), "torch.float8_e4m3fn for weight"),
+    ):
+        file, link = io.BytesIO(), L.Linear(3, 2)
+        torch.save({"weight": other, "bias": torch.ones(2)}, file)
+        file.seek(0)
+        with pytest.raises(CheckpointError, match=f"expected tensors alone, got {said}"):
+            load_torch(file, link)
+        assert not link.b.array.any()
 
 
 @pytest.mark.parametrize("zipped", [True, False])
