@@ -59,18 +59,35 @@ def exporting(
             raise AttributeError(error)
         from core.errors import UnknownName
 
-        raise UnknownName(lambda: f"{error}.{_nearest(name, shown(), package)}")
+        raise UnknownName(lambda: f"{error}.{_nearest(name, shown(), package, below)}")
 
     return __getattr__, shown
 
 
-def _nearest(name: str, shown: list[str], package: str) -> str:
+def _nearest(name: str, shown: list[str], package: str, below: Iterable[str]) -> str:
     from core.errors import nearest
+    from core.errors.synonyms import folded
     from core.registry.catalogues import elsewhere
     from core.registry.environment import installed
 
     known, room = [n for n in shown if not n.startswith("_")], package.rpartition(".")[2]
-    return nearest(name, known, room, elsewhere(installed))
+    others = elsewhere(installed)
+    for module in sorted(below):  # as of `core.backend.get_array_module`
+        if folded(name) not in others:
+            home = f"{package}.{module}"
+            others |= {folded(n): f"{home}.{n}" for n in _own_names(home)}
+    return nearest(name, known, room, others)
+
+
+def _own_names(module: str) -> list[str]:
+    """What a module gives that is made in it; nothing where it cannot be imported here."""
+    from core.errors import CoreError
+
+    try:
+        found = import_module(module)
+        return [n for n in dir(found) if _is_own(found.__name__, n, getattr(found, n))]
+    except (ImportError, CoreError):
+        return []
 
 
 def _is_own(module: str, name: str, value: Any) -> bool:

@@ -144,3 +144,22 @@ def test_the_call_of_a_strangers_operation_is_shown_as_it_is_declared():
     assert str(inspect.signature(wave)) == "(x: Array, /, height: float = 1.0) -> Variable"
     assert "wave(x: Array" in pydoc.render_doc(wave, renderer=pydoc.plaintext)
     assert wave.__doc__ == "height sin(x)."
+
+
+@pytest.mark.parametrize(
+    "where, name, home",
+    [
+        (core, "get_array_module", "backend"),
+        (core, "concat_examples", "dataset"),
+        (core, "check_backward", "gradient_check"),
+        (core, "UnknownName", "errors"),
+        (core, "Trainer", "training"),
+        (training, "report_scope", "reporter"),
+        (training, "LogReport", "extensions"),  # of a facade
+    ],
+)
+def test_a_name_that_stands_in_a_module_below_is_told_where(where, name, home):
+    path = f"{where.__name__}.{home}.{name}"
+    with pytest.raises(AttributeError, match=f"Did you mean {path}\\?"):
+        getattr(where, name)
+    assert getattr(import_module(path.rpartition(".")[0]), name)
