@@ -300,3 +300,26 @@ def test_extensions_that_share_a_trigger_are_called_together(name, tmp_path):
     assert called(shared=True) == alone
     if name != "time":
         assert alone[0] and alone == [alone[0]] * 3
+
+
+@pytest.mark.parametrize("save_at", range(1, 9))
+@pytest.mark.parametrize("name", LATE)
+def test_a_stop_trigger_that_an_extension_shares_answers_as_in_a_run_never_stopped(name, save_at):
+    def asked(saves):
+        trainer, trigger, found = Progress(4), LATE[name](), []
+        trainer.run_id = "one"
+        for i in range(1, 10):
+            trainer.iteration, trainer.elapsed_time = i, 0.25 * i
+            trainer.observation = {"loss": math.sin(i)}
+            found.append(trigger(trainer))  # of the extension; then all is saved
+            saved = DictionarySerializer()
+            saved.save(trigger)
+            if saves and i == save_at:
+                trigger = LATE[name]()
+                NpzDeserializer(saved.target).load(trigger)
+                saved = DictionarySerializer()
+                saved.save(trigger)
+            found += [trigger(trainer), *map(str, saved.target.values())]
+        return found
+
+    assert asked(saves=True) == asked(saves=False)

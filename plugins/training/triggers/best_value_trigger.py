@@ -11,7 +11,7 @@ from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from plugins.training.triggers.shared import once_an_iteration
+from plugins.training.triggers.shared import once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -69,6 +69,7 @@ class BestValueTrigger(NeedsInit):
             self._trigger.serialize(serializer["interval"])
         self._summary.serialize(serializer["summary"])
         self._best = serializer("best", self._best)
+        serialize_answer(self, serializer)
 
 
 class MaxValueTrigger(BestValueTrigger):

@@ -8,7 +8,6 @@ from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
 from plugins.training.triggers.improvement import ImprovementTrigger
-from plugins.training.triggers.shared import once_an_iteration
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -49,7 +48,6 @@ class EarlyStoppingTrigger(ImprovementTrigger):
         super().__init__(check_trigger, monitor, patience, mode, verbose)
         self._limit = get_trigger(max_trigger)
 
-    @once_an_iteration
     def __call__(self, trainer: Loop) -> bool:
         """Whether training should stop."""
         over = self._limit(trainer)

@@ -12,6 +12,7 @@ from core.link.serializer import AbstractSerializer
 from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
 from plugins.training.triggers.best_value_trigger import mean_of
+from plugins.training.triggers.shared import once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -53,6 +54,7 @@ class ImprovementTrigger(NeedsInit):
         self._best = -math.inf  # of the value with its sign, so that greater is better
         self._count = 0
 
+    @once_an_iteration
     def _look(self, trainer: Loop) -> None:
         """Note what is observed; where a check is due, count it or begin to count anew."""
         if self.monitor in trainer.observation:
@@ -81,3 +83,4 @@ class ImprovementTrigger(NeedsInit):
         self._summary.serialize(serializer["summary"])
         self._best = serializer("best", self._best)
         self._count = serializer("count", self._count)
+        serialize_answer(self, serializer)

@@ -9,7 +9,7 @@ from core.errors import nearest
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer, Deserializer
-from plugins.training.triggers.shared import once_an_iteration
+from plugins.training.triggers.shared import forget_answer, once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -116,10 +116,12 @@ class IntervalTrigger(NeedsInit):
     def count_from_beginning(self) -> None:
         """Count periods from the beginning of training, not from where it was resumed."""
         self._progress.begin()
+        forget_answer(self)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load where the last call was."""
+        """Save or load where the last call was, and its answer."""
         self._progress.serialize(serializer)
+        serialize_answer(self, serializer)
 
     def __str__(self) -> str:
         return f"IntervalTrigger({self.period}, {self.unit!r})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from plugins.training.triggers.interval_trigger import ROUNDING, Progress, checked_unit
-from plugins.training.triggers.shared import once_an_iteration
+from plugins.training.triggers.shared import forget_answer, once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -38,10 +38,12 @@ class ManualScheduleTrigger(NeedsInit):
     def count_from_beginning(self) -> None:
         """Fire for points that were passed before training was resumed, too."""
         self._progress.begin()
+        forget_answer(self)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load where the last call was."""
+        """Save or load where the last call was, and its answer."""
         self._progress.serialize(serializer)
+        serialize_answer(self, serializer)
 
     def __str__(self) -> str:
         return f"ManualScheduleTrigger({self.points}, {self.unit!r})"

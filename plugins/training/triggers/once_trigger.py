@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer, Serializer
-from plugins.training.triggers.shared import once_an_iteration
+from plugins.training.triggers.shared import once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -45,3 +45,4 @@ class OnceTrigger(NeedsInit):
         due = bool(serializer("due", self._due))
         if not isinstance(serializer, Serializer):
             self._due = due or self._call_on_resume
+        serialize_answer(self, serializer)

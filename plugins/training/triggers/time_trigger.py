@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
-from plugins.training.triggers.shared import once_an_iteration
+from plugins.training.triggers.shared import forget_answer, once_an_iteration, serialize_answer
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -41,7 +41,9 @@ class TimeTrigger(NeedsInit):
     def count_from_beginning(self) -> None:
         """Count the first period from the beginning of training, not from where it was resumed."""
         self._next_time = self._period
+        forget_answer(self)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load when the next call is due."""
+        """Save or load when the next call is due, and the last answer."""
         self._next_time = serializer("next_time", self._next_time)
+        serialize_answer(self, serializer)
