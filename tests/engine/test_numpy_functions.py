@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import core
+import core.functions as F
 from core import Variable
 
 A = np.random.default_rng(0).uniform(0.1, 0.9, (3, 4))
@@ -76,7 +79,20 @@ DIFFERENTIABLE = {
     "hsplit of a vector": lambda v: np.hsplit(v[0], [1])[1],
     "inner": lambda v: np.inner(v, A[:2]),
     "inner with a number": lambda v: np.inner(v[0, 0], v),
+    "kron": lambda v: np.kron(v, A[0, :2]),
+    "kron beside": lambda v: np.kron(A[0], v),
+    "median": lambda v: np.median(v),
+    "median of rows": lambda v: np.median(v, axis=1, keepdims=True),
+    "median of stacks": lambda v: np.median(np.stack([v, v * v, v - 1]), axis=(0, -1)),
     "outer": lambda v: np.outer(v, A[0]),
+    "percentile": lambda v: np.percentile(v, 30, 1),
+    "quantile": lambda v: np.quantile(v, 0.3, axis=0),
+    "rot90": lambda v: np.rot90(v),
+    "rot90 back": lambda v: np.rot90(np.stack([v, v * v]), -1, (2, 0)),
+    "trapezoid": lambda v: np.trapezoid(v, dx=0.5, axis=0),
+    "trapezoid, places": lambda v: np.trapezoid(v, v * v),
+    "trapezoid, one axis of places": lambda v: np.trapezoid(A, v[:, 0], axis=0),
+    "vdot": lambda v: np.vdot(v, A),
     "ptp": lambda v: np.ptp(v, 1),
     "trace": lambda v: np.trace(np.stack([v, v * v]), 1),
     "trace of the last axes": lambda v: np.trace(np.stack([v, v * v]), axis1=1, axis2=2),
@@ -136,12 +152,46 @@ def test_gradients(name):
     core.gradient_check.check_backward(function, A.copy(), gy, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{}, {"nan": 2.0, "posinf": 3.0}, {"neginf": -1}])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_is_no_number_is_replaced_and_has_no_gradient(dtype, options):
+    x = Variable(np.array([1, np.nan, np.inf, -np.inf, -2], dtype))
+    y = np.nan_to_num(x, **options)
+    F.sum(y * np.array([1, 1, 0, 0, 1], dtype)).backward()
+    np.testing.assert_array_equal(y.array, np.nan_to_num(x.array, **options))
+    assert y.dtype == dtype and x.grad.tolist() == [1, 0, 0, 0, 1]
+    assert np.nan_to_num(Variable(np.arange(3))).array.tolist() == [0, 1, 2]
+
+
+@given(
+    q=st.lists(st.floats(0, 1), min_size=1, max_size=3),
+    axis=st.sampled_from([None, 0, -1, (0, 2), (1, -1, 0)]),
+    keepdims=st.booleans(),
+)
+def test_quantiles(q, axis, keepdims):
+    x = np.random.default_rng(0).normal(size=(3, 2, 5))
+    x[0, 1, 2], x[1, 0] = np.nan, np.inf
+    for given_q in (q, np.array([q, q])):
+        found = np.quantile(Variable(x), given_q, axis, keepdims=keepdims)
+        plain = np.quantile(np.where(x == np.inf, 1e300, x), given_q, axis, keepdims=keepdims)
+        finite = plain < 1e299
+        assert found.shape == plain.shape and np.array_equal(np.isnan(found.array), plain != plain)
+        np.testing.assert_allclose(found.array[finite], plain[finite])
+
+
+def test_quantiles_that_are_none():
+    with pytest.raises(ValueError, match=r"numpy.quantile: expected q in \[0, 1\], got 30"):
+        np.quantile(Variable(A), 30)
+    with pytest.raises(TypeError, match="expected method='linear' of a Variable, got 'lower'"):
+        np.quantile(Variable(A), 0.5, method="lower")
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda v: np.median(v),
-        lambda v: np.quantile(v, 0.5),
-        lambda v: np.kron(v, v),
+        lambda v: np.interp(v, v, v),
+        lambda v: np.nanmean(v),
+        lambda v: np.polyfit(v[0], v[0], 1),
         lambda v: np.linalg.lstsq(v, v),
     ],
 )
