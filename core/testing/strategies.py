@@ -107,6 +107,12 @@ def _draw_case(draw: Draw, op: Any, kind: str) -> Case:
 
 def domain_of(op: Any) -> Domain:
     """The domain of an op class; an error that says what to write where it has none that fits."""
+    if not isinstance(op, type):
+        raise DeclarationError(
+            "core.testing: expected the class of an operation, as core.functions.ReLU is that of "
+            f"relu, got {op!r:.80}. Of any function core.gradient_check.check_backward proves the "
+            "gradient."
+        )
     domain, declared = getattr(op, "domain", None), getattr(op, "declared", None)
     if not isinstance(domain, Domain):
         raise DeclarationError(

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from core import Domain, FunctionNode, anything, axes, boolean, choice, integers, number, real
 from core.errors import DeclarationError
-from core.testing import cases
+from core.functions import relu
+from core.testing import cases, check_op
 
 
 def op_of(domain, *names, variadic=False):
@@ -187,3 +188,5 @@ def test_an_op_without_a_domain_is_told_what_to_write():
 
     with pytest.raises(DeclarationError, match="Bare: has no domain.*\n?.*Declare one"):
         nothing()
+    with pytest.raises(DeclarationError, match="the class of an operation.* got <function relu"):
+        check_op(relu)
