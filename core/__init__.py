@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from core import testing as testing
     from core import training as training
     from core import typing as typing
+    from core.capturing import capture as capture
     from core.compat import backends as backends
     from core.compat import cuda as cuda
     from core.compat import function as function
@@ -75,6 +76,12 @@ if TYPE_CHECKING:
     from core.compat import utils as utils
     from core.compat.function import Function as Function
     from core.compat.function import FunctionAdapter as FunctionAdapter
+    from core.derivatives import hessian as hessian
+    from core.derivatives import hvp as hvp
+    from core.derivatives import jacobian as jacobian
+    from core.derivatives import jvp as jvp
+    from core.derivatives import vjp as vjp
+    from core.derivatives import vmap as vmap
     from core.graph import function_hook as function_hook
     from core.graph import variable as variable
     from core.link import Chain as Chain
@@ -110,6 +117,7 @@ if TYPE_CHECKING:
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
     from core.optimizer import UpdateRule as UpdateRule
+    from core.programs import Program as Program
     from core.registry import hookspecs as hookspecs
     from core.registry import plugins as plugins
     from core.registry.hookspecs import hookimpl as hookimpl
@@ -117,15 +125,7 @@ if TYPE_CHECKING:
     from core.show.info import print_runtime_info as print_runtime_info
     from core.show.summary import summary as summary
     from core.testing import gradient_check as gradient_check
-    from core.tracing import Program as Program
-    from core.tracing import capture as capture
     from core.tracing import trace as trace
-    from core.tracing import vmap as vmap
-    from core.tracing.derivatives import hessian as hessian
-    from core.tracing.derivatives import hvp as hvp
-    from core.tracing.derivatives import jacobian as jacobian
-    from core.tracing.derivatives import jvp as jvp
-    from core.tracing.derivatives import vjp as vjp
     from core.training import reporter as reporter
     from core.training.reporter import DictSummary as DictSummary
     from core.training.reporter import Reporter as Reporter
@@ -146,7 +146,9 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
     __getattr__, __dir__ = exporting(
         __name__,
         {
+            "core.capturing": "capture",
             "core.compat.function": "Function FunctionAdapter",
+            "core.derivatives": "hessian hvp jacobian jvp vjp vmap",
             "core.link": (
                 "Chain ChainDict ChainList Link LinkHook Parameter Sequential functional_call"
             ),
@@ -157,11 +159,11 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.ops.types.domain": "Domain",
             "core.ops.types.values": "anything axes boolean choice integers number numeric real",
             "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
+            "core.programs": "Program",
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",
             "core.show.summary": "summary",
-            "core.tracing": "Program capture trace vmap",
-            "core.tracing.derivatives": "hessian hvp jacobian jvp vjp",
+            "core.tracing": "trace",
             "core.training.reporter": (
                 "DictSummary Reporter Summary get_current_reporter report report_scope"
             ),

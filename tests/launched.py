@@ -8,7 +8,7 @@ function runs in it: a number or a draw within would be that of the recording.
 import numpy as np
 
 from core.arrays.backend import Backend, HostRandom
-from core.tracing import Launched
+from core.programs import Launched
 
 under_way = []
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from backends.cuda_backend.cudnn.plans import Plans
     from backends.cuda_backend.epilogues import Epilogues
     from backends.cuda_backend.updates import Updates
-    from core.tracing import Formulas, Fuser
+    from core.programs import Fuser
+    from core.tracing import Formulas
 
 
 class CudaBackend(Backend):
@@ -80,7 +81,7 @@ class CudaBackend(Backend):
     def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A CUDA graph of the function, recorded in its second call."""
         from backends.cuda_backend.graphs import Graphs
-        from core.tracing import Launched
+        from core.programs import Launched
 
         return Launched(function, self, Graphs(self.cupy))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.cuda_backend.kernels.loop import Shape, ending, source
 from backends.cuda_backend.kernels.words import FUNCTIONS, STORED
-from core.tracing import Equation, Group, LoopFuser, Planned, Value
+from core.programs import Equation, Group, LoopFuser, Planned, Value
 
 
 class CudaLoops(LoopFuser):

@@ -13,7 +13,7 @@ from backends.numpy_backend import parallel, sequences
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.fused_loops import loop_of, overwrites
 from backends.numpy_backend.kernels.vectors import BITS, COSTLY, FUNCTIONS
-from core.tracing import Equation, Group, LoopFuser, Planned, Recorded, Value
+from core.programs import Equation, Group, LoopFuser, Planned, Recorded, Value
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
 CALL = 1024  # elements that NumPy computes in the time of a call

@@ -21,8 +21,8 @@ from backends.numpy_backend.kernels import compiler, gemm, team
 from backends.numpy_backend.kernels.compiler import Compiled, Read1, Real, Write1, compiled
 from backends.numpy_backend.typing import Array
 from core.arrays.backend import host
+from core.programs import Equation, Group, Recorded, Value
 from core.registry.threads import num_threads
-from core.tracing import Equation, Group, Recorded, Value
 
 SMALL = 1 << 20  # bytes of a result; for larger ones the time of a call does not count
 LINE = 64  # bytes of a line of the cache

@@ -197,7 +197,7 @@ class Backend(Fallbacks, ABC):
     """Class of an update rule -> its steps for many parameters at once."""
 
     def fuser(self) -> Any:
-        """What makes one loop of several equations of a program, a `core.tracing.Fuser`, or None.
+        """What makes one loop of several equations of a program, a `core.programs.Fuser`, or None.
 
         A program that is `fused()` asks for it.
         """

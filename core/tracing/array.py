@@ -13,12 +13,10 @@ from functools import partial
 from typing import Any
 
 from core.arrays.backend import host
+from core.programs import Call, Shaped, Value, is_ufunc, mapped, names, place_of_out
 from core.registry.configuration import current_state
-from core.tracing import names
 from core.tracing import tape as tapes
 from core.tracing.emission import emit, shaped
-from core.tracing.equation import Call, Value, mapped
-from core.tracing.inference import Shaped, is_ufunc, place_of_out
 from core.tracing.operators import Operators
 from core.tracing.views import Memory, is_basic, plain_index, put_back
 

@@ -7,9 +7,9 @@ from typing import Any
 from core.arrays.array_backend import known
 from core.arrays.backend import Backend, Device, Random, host, on_kernels_changed
 from core.errors.scalars import is_number, python_number
+from core.programs import Call
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, apply, as_values
-from core.tracing.equation import Call
 from core.tracing.namespace import NAMESPACE, Namespace
 
 
@@ -153,7 +153,7 @@ class TracedRandom(Random):
         return dtype
 
 
-def tracing() -> Backend:
+def tracing_backend() -> Backend:
     """The one tracing backend."""
     return known.unnamed.get(TracedArray) or known.unnamed.setdefault(TracedArray, TracingBackend())
 

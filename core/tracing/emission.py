@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.programs import Call, NoShape, Value, infer, values_in
 from core.tracing import tape as tapes
-from core.tracing.equation import Call, Value, values_in
-from core.tracing.inference import NoShape, infer
 
 _MOST = 4096
 _found: dict[Any, Any] = {}

@@ -19,18 +19,23 @@ from core.arrays.array_backend import Backend
 from core.arrays.spec import intern
 from core.errors import OutOfRange
 from core.graph.graph_node import GraphNode
+from core.programs import (
+    Fuser,
+    Group,
+    Leaf,
+    Program,
+    Sizer,
+    compiled,
+    fused,
+    mapped,
+    optimized,
+    value_like,
+)
 from core.registry.configuration import is_debug
 from core.registry.once import publishing
 from core.tracing.array import TracedArray
-from core.tracing.backend import tracing
-from core.tracing.equation import mapped, value_like
-from core.tracing.execution import compiled
-from core.tracing.fusion import fused
-from core.tracing.group import Fuser, Group, Sizer
+from core.tracing.backend import tracing_backend
 from core.tracing.kernels import formula_of
-from core.tracing.passes import optimized
-from core.tracing.program import Program
-from core.tracing.structure import Leaf
 from core.tracing.tape import Tape
 from core.tracing.tracing import recorded
 
@@ -216,7 +221,7 @@ def _node(f: Any, own: dict[str, Any]) -> Any:
     node = GraphNode.__new__(type(f))
     vars(node).update(own)
     if "backend" in own:
-        vars(node)["backend"] = tracing()
+        vars(node)["backend"] = tracing_backend()
     return node
 
 
@@ -224,8 +229,8 @@ def _traced_compute(tree: Any, plain: dict[str, Any], f: Any) -> tuple[list[Any]
     arrays, own = tree
     node = _node(f, own)
     before = dict(vars(node))
-    xp = tracing().ops_xp(max([array.shape for array in arrays], key=prod))
-    specs = [intern(tracing(), array.shape, array.dtype, None) for array in arrays]
+    xp = tracing_backend().ops_xp(max([array.shape for array in arrays], key=prod))
+    specs = [intern(tracing_backend(), array.shape, array.dtype, None) for array in arrays]
     y = formula_of(type(f), specs)(node, xp, *arrays)
     results = list(y) if f.declared.outputs else [y]
     names: list[Any] = [None] * len(results)
@@ -268,4 +273,4 @@ def _traced_gradient(
 
 
 def _spec(spec: Any) -> Any:
-    return intern(tracing(), spec.shape, spec.dtype, None)
+    return intern(tracing_backend(), spec.shape, spec.dtype, None)

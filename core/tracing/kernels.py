@@ -32,10 +32,10 @@ from core.arrays.spec import Spec, intern, spec_of
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode
 from core.ops.widening import widened, widening
+from core.programs import Call, Value, mapped, value_like
 from core.registry.configuration import current_state, install_hooks
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, as_values, traced
-from core.tracing.equation import Call, Value, mapped, value_like
 
 
 class Recorders:

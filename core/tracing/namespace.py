@@ -8,10 +8,9 @@ from types import ModuleType
 from typing import Any
 
 from core.arrays.backend import host
-from core.tracing import names
+from core.programs import Call, Value, mapped, names
 from core.tracing import tape as tapes
 from core.tracing.array import TracedArray, TracedSum, apply, apply_into, as_values
-from core.tracing.equation import Call, Value, mapped
 
 
 class Namespace:

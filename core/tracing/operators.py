@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.tracing.equation import Call
+from core.programs import Call
 
 
 class Operators:

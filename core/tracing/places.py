@@ -6,114 +6,18 @@ hold traced arrays; afterwards what they held before. A run reads them, and writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
-from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
-from core.arrays.backend import Backend
 from core.errors import NotDifferentiable, TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
-from core.link import Link
 from core.link.parameter import Parameter
-from core.optimizer import Optimizer, UpdateRule
+from core.programs import Place, Steps, Value, value_like
 from core.tracing.array import TracedArray, as_values, traced
-from core.tracing.derivatives import depends_on, what_is_around
-from core.tracing.equation import Value, value_like
-from core.tracing.leaving import PLAIN
+from core.tracing.differentiated import depends_on, what_is_around
 from core.tracing.tape import Tape
-
-
-class Place(NamedTuple):
-    """An array that a program reads from a link, or from an optimizer, by a name such as `/l1/W`.
-
-    `changed` is called when the program has written into the array. `put` is for arrays that cannot
-    be written into: it takes another one for this place.
-    """
-
-    name: str
-    read: Callable[[], Any]
-    value: Value
-    changed: Callable[[], None]
-    put: Callable[[Any], None] | None = None
-
-    def write(self, backend: Backend, array: Any, new: Any) -> None:
-        """Write new elements into the array of this place, or put another array there."""
-        made = backend.copyto(array, new)
-        if not backend.mutable and self.put is not None:
-            self.put(made)
-        self.changed()
-
-
-class Steps:
-    """How many steps a rule, or an optimizer, makes in a run, and the numbers in a program.
-
-    A program has the numbers of the trace: hyper-parameters, and what follows from the count `t`.
-    """
-
-    def __init__(self, name: str, owner: Any, t: int) -> None:
-        self._name = name
-        self._owner = owner
-        self._t = t
-        self._count = owner.t - t
-        hyperparam = getattr(owner, "hyperparam", None)
-        self._numbers = None if hyperparam is None else hyperparam.get_dict()
-        self._follows = _reads_count(type(owner))
-        self._hooks = _hooks_of(owner)
-
-    def refuse_others(self) -> None:
-        """Raise TraceError where a step would be made with other numbers now."""
-        owner, name = self._owner, f"{self._name} ({type(self._owner).__name__})"
-        if self._numbers is not None and owner.hyperparam.get_dict() != self._numbers:
-            raise TraceError(
-                f"trace: {name} has other hyper-parameters now, {owner.hyperparam.get_dict()}, "
-                f"than at the trace, {self._numbers}. Trace again."
-            )
-        if not getattr(owner, "enabled", True):
-            raise TraceError(f"trace: {name} is frozen now, and was not at the trace. Trace again.")
-        if (hooks := _hooks_of(owner)) != self._hooks:
-            raise TraceError(
-                f"trace: {name} has other hooks now, or hooks of other numbers: "
-                f"{_told(hooks)}, and {_told(self._hooks)} at the trace. Trace again."
-            )
-        if self._follows and owner.t != self._t:
-            raise TraceError(
-                f"trace: {name} has numbers that follow from its count of steps, and the program "
-                f"has those of step {self._t + 1}; this would be step {owner.t + 1}. Trace again."
-            )
-
-    def count(self) -> None:
-        """Count the steps of a run that has been made."""
-        self._owner.t += self._count
-
-
-def _hooks_of(owner: Any) -> list[tuple[Any, dict[str, Any]]]:
-    """The hooks of an optimizer or a rule, each with its numbers and texts."""
-    hooks = [*owner._hooks.pre, *owner._hooks.post]
-    numbers = [getattr(hook, "__dict__", {}).items() for hook in hooks]
-    plain = [{name: x for name, x in own if isinstance(x, PLAIN)} for own in numbers]
-    return list(zip(hooks, plain, strict=True))
-
-
-def _told(hooks: list[tuple[Any, dict[str, Any]]]) -> str:
-    names = [getattr(hook, "__name__", type(hook).__name__) for hook, _ in hooks]
-    return (
-        ", ".join([f"{n}{own or ''}" for n, (_, own) in zip(names, hooks, strict=True)]) or "none"
-    )
-
-
-def _reads_count(cls: type) -> bool:
-    """Whether what a rule's author has written looks at `t`."""
-    if not issubclass(cls, UpdateRule):
-        return False
-    parts = [part for base in cls.__mro__ for part in vars(base).values() if _is_own(base)]
-    functions = [part.fget if isinstance(part, property) else part for part in parts]
-    return any(["t" in names_in(f.__code__) for f in functions if isinstance(f, FunctionType)])
-
-
-def _is_own(base: type) -> bool:
-    return base is not UpdateRule and base not in UpdateRule.__mro__
 
 
 def _nothing() -> None:
@@ -433,68 +337,3 @@ def _carried(link: Any, key: str) -> Any:
 
 def _of_state(rule: Any, key: str) -> Any:
     return rule._state[key]
-
-
-def roots(function: Any) -> list[Any]:
-    """The links and optimizers that a function can name: of its own, its closure, its globals."""
-    found = [each for each in _named(function, []) if isinstance(each, (Link, Optimizer))]
-    return list({id(each): each for each in found}.values())
-
-
-def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
-    if any([function is known for known in seen]):
-        return
-    seen.append(function)
-    if isinstance(function, (Link, Optimizer)):
-        yield function
-        return
-    owner = attribute(function, "__self__")
-    if owner is not None:
-        yield owner
-        yield from _parts(list((attribute(owner, "__dict__") or {}).values()))
-    for name in ("func", "__wrapped__", "__func__"):
-        inner = attribute(function, name)
-        if inner is not None:
-            yield from _named(inner, seen)
-    yield from _parts(attribute(function, "args") or ())
-    yield from _parts((attribute(function, "keywords") or {}).values())
-    yield from _parts(attribute(function, "__defaults__") or ())
-    code = attribute(function, "__code__")
-    if code is None:
-        return
-    for cell in function.__closure__ or ():
-        try:
-            content = cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-        yield from _parts([content])
-        if isinstance(content, MethodType) or attribute(content, "__code__") is not None:
-            yield from _named(content, seen)
-    scope = function.__globals__
-    yield from _parts([scope[name] for name in names_in(code) if name in scope])
-
-
-def attribute(x: Any, name: str) -> Any:
-    """What an object has by a name, or None, without `__getattr__`, which may say anything."""
-    try:
-        return object.__getattribute__(x, name)
-    except AttributeError:
-        return None
-
-
-def names_in(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a function, and in those within it."""
-    yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from names_in(part)
-
-
-def _parts(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from value
-        elif isinstance(value, dict):
-            yield from value.values()
-        else:
-            yield value

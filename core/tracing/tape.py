@@ -12,8 +12,8 @@ from core.arrays.backend import Backend, Device, host
 from core.errors import TraceError, place
 from core.graph.function_hook import FunctionHook
 from core.link import LinkHook
+from core.programs import Call, Equation, Origin, Value, draws, on_host, value_like
 from core.registry.once import once
-from core.tracing.equation import Call, Equation, Origin, Value, draws, on_host, value_like
 
 _current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
 

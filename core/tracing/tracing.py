@@ -10,15 +10,22 @@ from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
 from core.link.parameter import Parameter
+from core.programs import (
+    PLAIN,
+    Leaf,
+    Program,
+    Value,
+    flattened,
+    leaves,
+    optimized,
+    rebuilt,
+    value_like,
+)
 from core.registry.configuration import using_config
 from core.tracing.array import TracedArray, traced
-from core.tracing.backend import tracing
-from core.tracing.equation import Value, value_like
-from core.tracing.leaving import PLAIN
-from core.tracing.passes import optimized
-from core.tracing.places import Places, roots, value_of
-from core.tracing.program import Program
-from core.tracing.structure import Leaf, flattened, leaves, rebuilt
+from core.tracing.backend import tracing_backend
+from core.tracing.places import Places, value_of
+from core.tracing.reachable import roots
 from core.tracing.tape import Applied, Tape, refuse_nesting
 
 
@@ -108,7 +115,7 @@ def home(who: str, arrays: list[Any], owners: list[Any]) -> tuple[Backend, Devic
         told = ", ".join(sorted(map(str, places)))
         raise TraceError(f"{who}: expected arrays of one backend on one device, got {told}.")
     device = places.pop() if places else current().default_device()
-    tracing().record(device.backend)  # type: ignore[attr-defined]
+    tracing_backend().record(device.backend)  # type: ignore[attr-defined]
     return device.backend, device
 
 
@@ -124,7 +131,7 @@ def recorded(
     The arrays of the owners are traced, by default of those that the function can name. Where
     another trace is under way, its arrays are constants of this one.
     """
-    tracer = tracing()
+    tracer = tracing_backend()
     tape.xp, tape.places = tracer.xp, tape.places or Places(tape)
     places = tape.places
     made = [traced(tape, value) for value in inputs]

@@ -7,10 +7,9 @@ from weakref import ref
 
 from core.arrays.backend import host
 from core.graph.variable import as_array
-from core.tracing import names
+from core.programs import Call, Value, names
 from core.tracing import tape as tapes
 from core.tracing.emission import emit
-from core.tracing.equation import Call, Value
 
 
 class Memory:

@@ -7,7 +7,8 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from core.errors import ExportError
-from core.tracing import Applied, Equation, Program, Value
+from core.programs import Equation, Program, Value
+from core.tracing import Applied
 from plugins.export.sizes import CURE, Sizes, Terms, few, is_multiple
 
 Trace = tuple[Program, list[Applied]]

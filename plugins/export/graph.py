@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.errors import ExportError
-from core.tracing import Equation, Value
+from core.programs import Equation, Value
 from plugins.export.external import LEAST, External
 from plugins.export.sizes import CURE, Dim, Share, Sizes, Terms
 from plugins.extras import need

@@ -12,7 +12,8 @@ import numpy as np
 from core import Link, Variable, as_variable, no_backprop_mode, registry, using_config
 from core.errors import ExportError
 from core.errors.kinds import checked
-from core.tracing import Applied, Equation, Program, Value, unabridged
+from core.programs import Equation, Program, Value
+from core.tracing import Applied, unabridged
 from plugins.export.external import External
 from plugins.export.following import Followed, followed, hides
 from plugins.export.graph import Graph

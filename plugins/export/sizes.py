@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.errors import ExportError
-from core.tracing import Value
+from core.programs import Value
 
 CURE = "Export it for one size by batch=None, and without dynamic_axes."
 

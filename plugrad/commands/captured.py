@@ -6,9 +6,9 @@ import runpy
 import sys
 from pathlib import Path
 
+from core.capturing import capturing
 from core.errors import CoreError
 from core.show.report import Report
-from core.tracing import capturing
 
 
 def captured(script: str = "", *arguments: str) -> Report:

@@ -32,9 +32,9 @@ from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.updates import Updates
 from backends.numpy_backend.kernels import compiler
 from core.arrays.backend import host
+from core.programs import Group
+from core.programs.loops.fusion import fused
 from core.testing.checks import CHECKS
-from core.tracing import Group
-from core.tracing.fusion import fused
 
 on_cpu = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ of GCC 12 or later")
 R = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from functools import cache
 
 from backends.cuda_backend.kernels.source import Parameter, Source
 from backends.cuda_backend.kernels.words import COMPUTED, STORED, cast, computed
-from core.tracing import Extent, Literal, Plan, Slot, Step
+from core.programs import Extent, Literal, Plan, Slot, Step
 
 THREADS = 256
 """At most so many are in a block."""

@@ -20,7 +20,7 @@ from backends.cuda_backend.kernels.words import (
     computed,
 )
 from core.optimizer import Unrecorded, record_step
-from core.tracing import NAMES
+from core.programs import NAMES
 
 CHUNK = 4096
 """Elements of a block; a table says for each block which array it is of, and where it begins."""

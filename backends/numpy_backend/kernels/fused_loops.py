@@ -29,7 +29,7 @@ from backends.numpy_backend.kernels.vectors import (
     larger,
     smaller,
 )
-from core.tracing import Literal, Plan, Slot, Step
+from core.programs import Literal, Plan, Slot, Step
 
 
 def _sum(a: Vector, b: Vector) -> Vector:

@@ -159,7 +159,7 @@ class Tensors(TorchBackend):
 
     def _launched(self, function: Any) -> Any:
         """A CUDA graph of a function, recorded in its second call."""
-        from core.tracing import Launched
+        from core.programs import Launched
 
         return Launched(function, self, Graphs())
 

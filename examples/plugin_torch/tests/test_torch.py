@@ -19,8 +19,8 @@ import core.links as L
 from core import optimizers
 from core.arrays.backend import Device
 from core.errors import BackendError, InvalidType, UpdateError
+from core.programs import Launched
 from core.testing import check_backend, check_op
-from core.tracing import Launched
 
 torch = pytest.importorskip("torch", reason="the backend of PyTorch needs PyTorch")
 B = core.backend.get("torch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tracing import Equation
+from core.programs import Equation
 from plugins.export.graph import Graph, Translation
 from plugins.export.words.arithmetic import infinite, unary
 

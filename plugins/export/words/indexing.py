@@ -10,7 +10,7 @@ import numpy as np
 
 from core.arrays.windows import per_axis
 from core.ops.types.shapes import broadcast_shapes
-from core.tracing import Equation, Value
+from core.programs import Equation, Value
 from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 

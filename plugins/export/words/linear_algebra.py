@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.tracing import Equation
+from core.programs import Equation
 from plugins.export.graph import Graph, Translation
 from plugins.export.sizes import Dim
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.tracing import Equation
+from core.programs import Equation
 from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.tracing import Equation
+from core.programs import Equation
 from plugins.export.graph import Graph, Translation
 from plugins.export.words.reductions import axes_of
 

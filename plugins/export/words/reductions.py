@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.tracing import Equation, Value
+from core.programs import Equation, Value
 from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
 

@@ -13,7 +13,7 @@ from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
 from core.link.replays import Met
-from core.tracing import Draws, derivatives
+from core.tracing import Draws, taken_by, what_is_around
 from core.typing import AnyArray, Array
 
 Func = Callable[..., Any]
@@ -27,13 +27,13 @@ class _Replay:
         self.func = func
         self.state = random_state()
         self.train = config.train
-        self.around = derivatives.what_is_around()
+        self.around = what_is_around()
         self.draws = Draws()
         self.met = Met()
 
     def within(self, xs: Sequence[Variable]) -> AbstractContextManager[None]:
         """A context in which derivatives that `func` takes are differentiable, where it matters."""
-        return derivatives.taken_by([*self.around, *xs]) if self.around else nullcontext()
+        return taken_by([*self.around, *xs]) if self.around else nullcontext()
 
     def run(self, xs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs, with their graph; the state of random numbers stays what it is."""

@@ -23,7 +23,7 @@ from plugins.training.calling import call_with, examples_in
 from plugins.training.extensions.terminal import Terminal
 
 if TYPE_CHECKING:
-    from core.tracing import Captured
+    from core.capturing import Captured
 
 
 class Evaluator(Extension):
@@ -180,7 +180,7 @@ class Evaluator(Extension):
     def _captured(self) -> Captured:
         """The function that is called with batches, captured."""
         if self.captured is None or self.captured.function is not self._function():
-            from core.tracing import capture
+            from core.capturing import capture
 
             made: Any = capture if self.capture is True else self.capture
             self.captured = made(self._function())

@@ -21,7 +21,7 @@ from plugins.training.calling import call_with
 from plugins.training.updaters.accumulation import in_parts, sizes
 
 if TYPE_CHECKING:
-    from core.tracing import Captured
+    from core.capturing import Captured
 
 
 class StandardUpdater(Updater):
@@ -237,7 +237,7 @@ class StandardUpdater(Updater):
         loss = self.loss_func or optimizer.target
         step = optimizer, loss, self.accumulate == 1
         if self.captured is None or step != self._captured_step:
-            from core.tracing import capture
+            from core.capturing import capture
 
             self._captured_step = step
 
