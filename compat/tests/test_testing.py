@@ -168,8 +168,19 @@ class Initialized(testing.LinkInitializersTestCase):
         return L.Linear(3, 2, initialW=W, initial_bias=None if self.forget else b)
 
 
+class SizedByInput(LinearCase):
+    """Its initializers are a list, and its shapes are those of the first call."""
+
+    def generate_params(self):
+        return [chainer.initializers.Normal(0.5), 0]
+
+    def create_link(self, initializers):
+        W, b = initializers
+        return L.Linear(None, 2, initialW=W, initial_bias=b)
+
+
 def test_links_are_proven():
-    for case in (LinearCase, Initialized):
+    for case in (LinearCase, SizedByInput, Initialized):
         result = run(case)
         assert result.testsRun and result.wasSuccessful(), result.failures + result.errors
 

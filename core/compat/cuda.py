@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.arrays import backend
 from core.errors import BackendUnavailable, nearest
+from core.errors.scalars import is_scalar
 from core.registry.configuration import config
 from core.registry.public import listing
 
@@ -202,7 +203,8 @@ def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Array:
     """Copy an array to a GPU: the one named, or the current one.
 
     Args:
-        array: An array of any backend, or a list or tuple of them (None stays None).
+        array: An array of any backend, or a list or tuple of them (None stays None). A NumPy
+            scalar counts as an array without axes.
         device: A number, a device of ours or of CuPy.
         stream: A CuPy stream to copy in; the copy may then still be under way on return.
 
@@ -216,11 +218,16 @@ def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Array:
         return type(array)([to_gpu(a, device, stream) for a in array])
     if array is None:
         return None
-    target = _target(device)
+    array, target = _unscalar(array), _target(device)
     if stream is None:
         return backend.to_backend(array, target)
     with target, stream:
         return backend.to_backend(array, target)
+
+
+def _unscalar(x: Any) -> Any:
+    """An array for a NumPy scalar, which functions of NumPy give where CuPy's give arrays."""
+    return backend.host().asarray(x) if is_scalar(x) else x
 
 
 def _target(device: Any) -> Any:
@@ -235,7 +242,8 @@ def to_cpu(array: Any, stream: Any = None) -> Array:
     """Copy an array to the host, as a `numpy.ndarray`; one that is there is returned itself.
 
     Args:
-        array: An array of any backend, or a list or tuple of them (None stays None).
+        array: An array of any backend, or a list or tuple of them (None stays None). A NumPy
+            scalar counts as an array without axes.
         stream: A CuPy stream to copy in; it is waited for.
 
     >>> import numpy as np
@@ -248,7 +256,7 @@ def to_cpu(array: Any, stream: Any = None) -> Array:
     if array is None:
         return None
     if stream is None or not _on_gpu(array):
-        return backend.to_host(array)
+        return backend.to_host(_unscalar(array))
     return array.get(stream=stream)
 
 

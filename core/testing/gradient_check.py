@@ -81,7 +81,8 @@ def check_backward(
         x_data: An array or a tuple of them.
         y_grad: Gradients of the outputs, an array or a tuple; None for one output of one element,
             or, within a tuple, for an output that gets none.
-        params: Variables that `func` reads beside its arguments, checked as well.
+        params: Variables that `func` reads beside its arguments, checked as well. Those without a
+            shape get theirs in a call that is made before.
         eps: How far an element is shifted, at most.
         atol: Tolerance of the directional derivative.
         rtol: The same, relative to it.
@@ -119,6 +120,8 @@ def _check(
     fixed = [not f for f in floating] if no_grads is None else list(no_grads)
     if len(fixed) != len(xs):
         raise ValueError(f"check_backward: expected {len(xs)} no_grads, got {len(fixed)}")
+    if any([p.array is None for p in given]):
+        func(*map(Variable, xs))  # which makes them, as the first call of a link does
     points = [_cast(x, dtype) for x in xs]
     kept = [(p, p.array) for p in given]
     try:

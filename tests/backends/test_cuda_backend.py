@@ -677,6 +677,10 @@ def test_without_cuda_the_facade_still_serves_scripts() -> None:
     assert cuda.get_array_module(x, core.Variable(x)) is np
     assert cuda.to_cpu(x) is x
     assert cuda.to_cpu([x, None])[1] is None
+    assert [(y.shape, y.dtype) for y in cuda.to_cpu([x.sum(), np.True_])] == [
+        ((), float),
+        ((), bool),
+    ]
     for device in (
         cuda.get_device_from_array(x),
         cuda.get_device_from_id(-1),

@@ -229,6 +229,19 @@ def test_several_inputs_outputs_and_parameters():
         check_backward(forgets_w, (x, t), (gy, gz), params=w)
 
 
+@pytest.mark.parametrize("check", [check_backward, check_double_backward])
+def test_parameters_get_their_shapes_in_a_call_before(check):
+    import core.links as L
+
+    x, gy, *second = arrays("numpy", (2, 4), (2, 3), (2, 4), (3, 4), (3,))
+    link = L.Linear(None, 3)
+    params, options = [link.W, link.b], {"dtype": "float64"}
+    if check is check_double_backward:
+        options["params_grad_grad"] = second[1:]
+    check(lambda v: link(v) ** 2, x.astype("f"), gy, *second[: len(options) - 1], params, **options)
+    assert link.W.shape == (3, 4)
+
+
 def test_integer_inputs_have_no_gradient():
     x, gy = arrays("numpy", (3,), (2,))
     index = np.array([2, 0])

@@ -348,7 +348,8 @@ class _LinkCase(_Case):
 
     def _link(self, config: BackendConfig, params: tuple[Any, ...] | None = None) -> Any:
         if params is None:
-            params = self._tuple(self.generate_params(), "generate_params")
+            made = self.generate_params()
+            params = tuple(made) if isinstance(made, list) else self._tuple(made, "generate_params")
         link = self.create_link(params)
         if not isinstance(link, core.Link):
             self._fail(f"create_link must return a link, got {type(link).__name__}")
