@@ -82,7 +82,7 @@ class NumpyBackend(Backend):
         return ("float16", *super().dtypes())
 
     def ops_xp(self, shape: tuple[int, ...]) -> ModuleType:
-        """The numpy module, with products in our threads for arrays of more than a few elements."""
+        """The numpy module with some functions replaced, of which others suit a few elements."""
         return few if prod(shape) < FEW else namespace
 
     def limited_threads(self, number: int) -> AbstractContextManager[None]:

@@ -43,8 +43,8 @@ def _module(**replaced: Any) -> ModuleType:
     return made
 
 
-_of_both = {"prod": multiplied, **running, **TRIANGLES}
+_of_both = {"matmul": matmul, "prod": multiplied, **running, **TRIANGLES}
 _extremes = {"max": greatest, "amax": greatest, "min": least, "amin": least}
-namespace = _module(matmul=matmul, mean=mean, sum=total, **_extremes, **_of_both, **METHODS)
+namespace = _module(mean=mean, sum=total, **_extremes, **_of_both, **METHODS)
 few = _module(sum=added, **_of_both, **OF_FEW)
-"""The same for arrays of a few elements, whose products are NumPy's."""
+"""The same for arrays of a few elements."""

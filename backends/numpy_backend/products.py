@@ -38,32 +38,32 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     """`numpy.matmul`; large products of floats are divided among threads."""
     if options:
         return np.matmul(a, b, **options)
-    work = a.size * b.shape[-1]
-    if work < VECTOR:
-        return np.matmul(a, b)
-    if _is_outer(a, b):
+    work, two = a.size * b.shape[-1], a.ndim == b.ndim == 2
+    if work < VECTOR:  # of two matrices `dot` asks less before it calls BLAS
+        return np.dot(a, b) if two else np.matmul(a, b)
+    if two and a.shape[1] == 1 and a.dtype == b.dtype:
         return np.dot(a, b)  # a tenth of the time that NumPy's loop takes
+    row = a.ndim == 2 and len(a) == 1  # no product is sooner than its matrix is read
+    if two and not row and work < few_rows.LEAST:
+        return np.matmul(a, b)
     limits = blas.limits()
     alone = limits is not None and limits.without == 1
-    row = a.ndim == 2 and len(a) == 1  # no product is sooner than its matrix is read
     if work >= few_rows.LEAST and compiler.available() and not (alone and row):
         for product in (few_rows.product, blocked.product):
             found = product(a, b, threads=threads)
             if found is not None:
                 return found
-    if work < ALONE and b.ndim == a.ndim == 2 and not row:
+    if work < ALONE and two and not row:
         return np.matmul(a, b)
     return _by_blas(a, b, limits)
 
 
-def _is_outer(a: Array, b: Array) -> bool:
-    """Whether a column is multiplied by a row."""
-    return bool(len(b) == 1 and a.dtype == b.dtype and a.ndim == b.ndim == 2 and a.shape[1] == 1)
-
-
 def _by_blas(a: Array, b: Array, limits: Any) -> Any:
     """A product that is large enough to be divided, where BLAS's threads can be told."""
-    a, b = (x.copy() if 0 in x.strides else x for x in (a, b))  # BLAS takes no repeated elements
+    if 0 in a.strides:  # BLAS takes no repeated elements
+        a = a.copy()
+    if 0 in b.strides:
+        b = b.copy()
     if limits is None or limits.without == 1:
         return np.matmul(a, b)
     large = a.size * b.shape[-1] >= DIVIDED or b.ndim > 2
