@@ -327,7 +327,7 @@ def test_masks_that_repeat_are_loops(shape: Any, otherwise: bool, always: None) 
         np.testing.assert_array_equal(w.grad, np.where(kept, 0, 2 * y))
 
 
-ROW, ROWS = (4,), (6, 4)
+ROW, ROWS, MAPS = (4,), (6, 4), (2, 3, 4, 4)
 READ = {
     "batch_normalization": (F.batch_normalization, ((6, 4, 5), ROW, ROW)),
     "batch_normalization of rows": (F.batch_normalization, (ROWS, ROW, ROW)),
@@ -344,7 +344,16 @@ READ = {
         lambda h, c, x, W: F.concat([F.reshape(y, (-1, 1)) for y in LSTMSequence()(h, c, x, W)], 0),
         (ROWS, ROWS, (3, 6, 16), (16, 4)),
     ),
+    "resize_images": (lambda x: F.resize_images(x, (5, 3)), (MAPS,)),
     "softmax": (F.softmax, (ROWS,)),
+    "softmax_cross_entropy": (
+        lambda x: F.softmax_cross_entropy(x, np.arange(6) % 4, reduce="no"),
+        (ROWS,),
+    ),
+    "spatial_transformer_sampler": (
+        lambda x, at: F.spatial_transformer_sampler(x, at - 1),
+        (MAPS, (2, 2, 3, 3)),
+    ),
 }
 
 

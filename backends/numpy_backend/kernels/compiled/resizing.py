@@ -86,7 +86,7 @@ def _divided(loop: Any, f: Any, given: Array, found: Array) -> Array:
     count = given.shape[0] * given.shape[1]
     images = [dense(a)[0].reshape(count, *a.shape[2:]) for a in (given, found)]
     least = -(-LEAST // max(given[0, 0].size, found[0, 0].size))
-    neighbours = f.rows, f.columns, f.down, f.across
+    neighbours = dense(f.rows, f.columns, f.down, f.across)  # which the formula may have left
     parallel.divide(loop, count, least, images[0], *neighbours, images[1])
     return found
 
