@@ -18,21 +18,22 @@ from core.registry.threads import using_threads
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
 BLOCK = softmax_of_maps.BLOCK
-SIZES = [(1, 1), (15, 17), (1, BLOCK), (BLOCK + 1, 1), (5, BLOCK - 1), (2, 3, 50)]
+SIZES = [(1, 1), (15, 17), (1, BLOCK), (BLOCK + 1, 1), (5, BLOCK - 1), (2, 3, 50), ()]
 
 
-def defined(x, t, each, reduce, normalize):
+def defined(x, t, each, reduce, normalize, smoothing):
     """The loss and its gradient, the cotangent being 1."""
     x, counted = np.moveaxis(x.astype("d"), 1, -1), t != -1
     x = np.where(counted[..., None], x, 0)
-    shares = np.exp(x - x.max(-1, keepdims=True))
-    shares /= shares.sum(-1, keepdims=True)
-    hit = np.arange(x.shape[-1]) == t[..., None]
-    weights = counted * (each[t] if each is not None else 1.0)
+    logs = x - x.max(-1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(-1, keepdims=True))
+    classes = x.shape[-1]
+    meant = (np.arange(classes) == t[..., None]) * (1 - smoothing) + smoothing / classes
+    meant *= counted[..., None] * (1.0 if each is None else each)
     if reduce == "mean":
-        weights = weights / (max(counted.sum(), 1) if normalize else len(t))
-    loss = -np.log(np.where(hit, shares, 0).sum(-1), where=counted, out=np.zeros(t.shape)) * weights
-    slope = np.moveaxis((shares - hit) * weights[..., None], -1, 1)
+        meant /= max(counted.sum(), 1) if normalize else len(t)
+    loss = -(meant * logs).sum(-1)
+    slope = np.moveaxis(np.exp(logs) * meant.sum(-1, keepdims=True) - meant, -1, 1)
     return loss.sum() if reduce == "mean" else loss, slope
 
 
@@ -43,20 +44,22 @@ def defined(x, t, each, reduce, normalize):
     st.booleans(),
     st.integers(0, 2**16),
 )
-def test_the_cross_entropy_of_maps(shape, weighted, reduce, normalize, seed):
+def test_the_cross_entropy_of_maps_and_rows(shape, weighted, reduce, normalize, seed):
     images, classes, size = shape
     r = np.random.default_rng(seed)
     t = r.integers(-1, classes, (images, *size)).astype("i")
     x = r.normal(0, 5, (images, classes, *size)).astype("f")
     x[np.broadcast_to(t[:, None] == -1, x.shape) & (r.random(x.shape) < 0.2)] = np.nan
     each = np.linspace(0.5, 2, classes, dtype="f") if weighted else None
+    smoothing = (0.0, 0.3)[seed % 2]
     settings = {"class_weight": each, "reduce": reduce, "normalize": normalize}
+    settings["label_smoothing"] = smoothing
     v = core.Variable(x)
     with taking(1), using_threads(1 + seed % 3):
         y = F.softmax_cross_entropy(v, t, **settings)
         y.grad = np.ones_like(y.array)
         y.backward()
-    expected = defined(x, t, each, reduce, normalize)
+    expected = defined(x, t, each, reduce, normalize, smoothing)
     for found, precise in zip((y.array, v.grad), expected, strict=True):
         np.testing.assert_allclose(found, precise, rtol=2e-5, atol=2e-6)
 

@@ -262,7 +262,7 @@ def _gradient(f: Any, g: Any, loop: Any) -> Any:
 
 def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     """The loss of scores (n, classes, ...)."""
-    if f.label_smoothing or not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:]:
+    if not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:] or _weighs_smoothed(f):
         return NotImplemented
     labels = np.ascontiguousarray(t, np.intp).reshape(-1)
     found = _losses_of(np.ascontiguousarray(x), labels, f.ignore_label)
@@ -271,18 +271,30 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     top, log_total, loss, w = found
     kept = len(x), 1, *x.shape[2:]
     f.top, f.log_total = top.reshape(kept), log_total.reshape(kept)
+    if f.label_smoothing:
+        of_all = log_total.reshape(t.shape) - np.mean(x - f.top, axis=1)
+        loss += (np.where(w == 0, loss, of_all.reshape(-1)) - loss) * x.dtype.type(
+            f.label_smoothing
+        )
     count = max(np.count_nonzero(w), 1) if f.normalize else len(x)
     if f.class_weight is not None:
         if f.class_weight.shape[0] != x.shape[1]:
             return NotImplemented  # the formula says what fits
         w *= f.class_weight.astype(w.dtype)[np.where(w == 0, 0, labels)]
     if f.reduce == "no":
-        f.w = w.reshape(t.shape)
-        return (loss if f.class_weight is None else loss * w).reshape(t.shape)
-    mean = np.empty((), x.dtype)
-    _mean(loss, w, w.dtype.type(count), mean.reshape(1))
+        found = (loss if f.class_weight is None else loss * w).reshape(t.shape)
+    else:
+        found = np.empty((), x.dtype)
+        _mean(loss, w, w.dtype.type(count), found.reshape(1))
     f.w = w.reshape(t.shape)
-    return mean
+    if f.label_smoothing:
+        f.spread = f.w * x.dtype.type(f.label_smoothing / x.shape[1])
+    return found
+
+
+def _weighs_smoothed(f: Any) -> bool:
+    """Whether the losses of all classes have weights of their own, which the loops know not."""
+    return bool(f.label_smoothing) and f.class_weight is not None
 
 
 def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | None:
@@ -298,7 +310,7 @@ def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | Non
 def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g * w * (softmax(x) - onehot(t))`."""
     x = f._sources[0].data
-    if f.label_smoothing or not suits(x, calls=CALLS):
+    if not suits(x, calls=CALLS) or _weighs_smoothed(f):
         return NotImplemented
     scores = np.ascontiguousarray(x)
     labels = np.ascontiguousarray(f._sources[1].data, np.intp).reshape(-1)
@@ -309,4 +321,10 @@ def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     else:
         gx = np.empty_like(scores)
         _divide(_shares, scores, labels, f.ignore_label, *kept, gx)
-    return (gx.reshape(x.shape), None)
+    gx = gx.reshape(x.shape)
+    if f.label_smoothing:
+        gx -= np.expand_dims(g * f.spread, 1)
+        places = np.expand_dims(np.where(f.w == 0, 0, labels.reshape(f.w.shape)), 1)
+        kept_back = np.expand_dims(g * f.w, 1) * x.dtype.type(f.label_smoothing)
+        np.put_along_axis(gx, places, np.take_along_axis(gx, places, 1) + kept_back, 1)
+    return (gx, None)
