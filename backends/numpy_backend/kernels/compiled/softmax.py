@@ -282,14 +282,14 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
             return NotImplemented  # the formula says what fits
         w *= f.class_weight.astype(w.dtype)[np.where(w == 0, 0, labels)]
     if f.reduce == "no":
-        found = (loss if f.class_weight is None else loss * w).reshape(t.shape)
+        y = (loss if f.class_weight is None else loss * w).reshape(t.shape)
     else:
-        found = np.empty((), x.dtype)
-        _mean(loss, w, w.dtype.type(count), found.reshape(1))
+        y = np.empty((), x.dtype)
+        _mean(loss, w, w.dtype.type(count), y.reshape(1))
     f.w = w.reshape(t.shape)
     if f.label_smoothing:
         f.spread = f.w * x.dtype.type(f.label_smoothing / x.shape[1])
-    return found
+    return y
 
 
 def _weighs_smoothed(f: Any) -> bool:
