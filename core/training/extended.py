@@ -54,7 +54,8 @@ class Extended:
         `Extension` says) are not given, the extension's own hold. Of several
         extensions of one name the second is called `NAME_1`, the third `NAME_2`, in the order in
         which they were added. With `call_before_training` it is also called before the first
-        update. Raises RuntimeError once the run has begun.
+        update, in a run that is resumed too: an `Evaluator` and a `LogReport` that both are give a
+        record of how the model begins. Raises RuntimeError once the run has begun.
         """
         _check_extension(extension)
         name = self._free_name(name or _own_name(extension))

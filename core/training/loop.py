@@ -180,10 +180,7 @@ class Loop(Extended):
         if self.communicator is not None:  # one rank alone may have loaded a snapshot
             self.communicator.compare("iteration to begin at", self.updater.iteration)
         self._set_aside_earlier_results()
-        for name, entry in self._order:
-            if entry.call_before_training:
-                with naming(name, "__call__"):
-                    entry.extension(self)
+        self._call_before_training()
         is_first = self.communicator is None or self.communicator.rank == 0
         tell_of_used(self, is_first and not self.is_resumed)
         if self.is_resumed and is_first:
@@ -192,6 +189,16 @@ class Loop(Extended):
         # must not change what the resumed run draws.
         if self._random_state is not None:
             backend.set_random_state(self._random_state)
+
+    def _call_before_training(self) -> None:
+        """Call the extensions that ask for it, which observe what they report to each other."""
+        saved, self.observation = self.observation, {}
+        with self.reporter.scope(self.observation):
+            for name, entry in self._order:
+                if entry.call_before_training:
+                    with naming(name, "__call__"):
+                        entry.extension(self)
+        self.observation = saved  # the stop trigger is asked about the step before
 
     def _tell_of_changes(self) -> None:
         """Warn of hyper-parameters, and of what is frozen, that the snapshot has otherwise.

@@ -228,6 +228,29 @@ def test_call_before_training(tmp_path):
     assert calls == [0, 1, 2]
 
 
+def test_the_model_as_it_begins_is_logged_once(tmp_path):
+    def run(out, stop):
+        core.seed(3)
+        made = training.Trainer(small.updater(), stop, tmp_path / out)
+        model = made.updater.get_optimizer("main").target
+        rest = iterators.SerialIterator(small.data(), 8, repeat=False, shuffle=False)
+        made.extend(extensions.Evaluator(rest, model), call_before_training=True)
+        log = extensions.LogReport(["main/loss", "validation/main/loss"])
+        made.extend(log, call_before_training=True)
+        made.extend(extensions.snapshot(autoload=True), trigger=(1, "iteration"))
+        made.run()
+        core.seed(None)
+        return [small.timeless(record) for record in log.log]
+
+    whole = run("whole", (2, "epoch"))
+    assert [record["iteration"] for record in whole] == [0, 5, 10]
+    assert ["main/loss" in record for record in whole] == [False, True, True]
+    assert whole[0]["validation/main/loss"] > whole[1]["validation/main/loss"]
+    for stop in (1, 5, 7):
+        run(f"in parts {stop}", (stop, "iteration"))
+        assert run(f"in parts {stop}", (2, "epoch")) == whole
+
+
 def test_a_trainer_runs_once(tmp_path):
     made = trainer(tmp_path)
     with pytest.raises(RuntimeError, match="call run"):

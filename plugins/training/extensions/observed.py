@@ -20,7 +20,9 @@ class Observed:
     Ranks that call this together add up what each has observed when the trigger fires. An
     observation counts by the rank's share in the examples of the step, so that a mean over the
     batches of the ranks is the one over the whole batch; a pair (value, weight) by its own weight.
-    With `warns`, names that nothing has reported are told when the trigger fires first.
+    What is observed before the training, by extensions that are called then, is due at once; in a
+    run that is resumed it was seen when this began. With `warns`, names that nothing has reported
+    are told when the trigger fires first.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class Observed:
         self._summary = DictSummary()
         self._warns = warns and self.keys is not None
         self._is_loaded = False
+        self._at = -1  # the iteration that was taken into account last
 
     def begin(self, trainer: Loop, comm: Communicator | None) -> None:
         """Get ready for a run, in which the ranks of `comm` call this together."""
@@ -46,14 +49,20 @@ class Observed:
 
     def take(self, observed: dict[str, Any], trainer: Loop) -> DictSummary | None:
         """The same with other values than those of the observation."""
+        now = getattr(getattr(trainer, "updater", None), "iteration", -1)
+        if self._is_loaded and self._at == now:
+            return None
+        self._at = now
         if self.keys is not None:
             observed = {key: observed[key] for key in self.keys if key in observed}
         self._add(observed, trainer)
-        if not self._trigger(trainer):
+        is_due, begins = self._trigger(trainer), getattr(trainer, "is_before_training", False)
+        if not (is_due or begins):
             return None
-        if self._warns and self.keys and (self._comm is None or self._comm.rank == 0):
-            warn_of_slips(self._who, self.keys, trainer.observation)
-        self._warns = False
+        if not begins:
+            if self._warns and self.keys and (self._comm is None or self._comm.rank == 0):
+                warn_of_slips(self._who, self.keys, trainer.observation)
+            self._warns = False
         if self._comm is not None:
             self._merge(self._comm)
         found, self._summary = self._summary, DictSummary()
@@ -92,4 +101,5 @@ class Observed:
         if hasattr(self._trigger, "serialize"):
             self._trigger.serialize(serializer["trigger"])
         self._summary.serialize(serializer["summary"])
-        self._is_loaded = isinstance(serializer, Deserializer)
+        self._at = int(serializer.optional_value("at", self._at))
+        self._is_loaded |= isinstance(serializer, Deserializer)  # and may be handed on, to ranks
