@@ -26,6 +26,7 @@ for _name in (
     "links",
 ):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = getattr(communicators, _name)
+optimizers = sys.modules[f"{__name__}.optimizers"] = communicators
 
 
 def __getattr__(name: str) -> Any:

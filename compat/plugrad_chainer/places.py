@@ -112,6 +112,7 @@ _INSIDE = {
     "functions.activation.lstm": "extract_gates",
     "functions.rnn.lstm": "extract_gates",
     "functions.pooling.roi_pooling_2d": "roi_pooling_slice",
+    "link_hook": "ForwardPreprocessCallbackArgs ForwardPostprocessCallbackArgs",
     "optimizer": "sum_sqnorm",
     "optimizer_hooks.gradient_clipping": "sum_sqnorm",
     "datasets.image_dataset": "read_image_as_array postprocess_image check_pillow_availability",
@@ -123,9 +124,14 @@ for _path, _names in _INSIDE.items():
         NAMES[f"chainer.{_path}._{_name}"] = f"plugrad_chainer.here.inside.{_name}"
 for _path in ("cuda", "backends.cuda"):
     NAMES[f"chainer.{_path}._get_device"] = "chainer.cuda.get_device"
+for _name in ("get_link_hooks", "version"):
+    NAMES[f"chainer._{_name}"] = f"plugrad_chainer.here.inside.{_name}"
 NAMES["chainer.dataset.convert._concat_arrays_with_padding"] = (
     "plugrad_chainer.here.inside.concat_arrays"
 )
+
+EVERYWHERE = {"cuda": "chainer.backends.cuda", "type_check": "chainer.utils.type_check"}
+"""What nearly every module of Chainer's had imported -> where it stands."""
 
 SETTINGS = {"chainer.disable_experimental_feature_warning": "core"}
 """What programs set in a module -> the module that reads it."""
@@ -174,6 +180,8 @@ def find(path: str, name: str) -> Any:
     deeper = _below(path, name) if known else None
     if deeper is not None:
         return import_module(deeper)
+    if name in EVERYWHERE:
+        return import_module(EVERYWHERE[name])
     if known:
         raise AttributeError(f"{full} is not in plugrad. {gone.cure(gone.NAMES, full)}")
     hint = "" if name.startswith("_") else nearest(name, modules().get(path, ()))

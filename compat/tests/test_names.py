@@ -14,7 +14,7 @@ from plugrad_chainer.facts import VERSIONS, modules, names_of
 
 from core.errors import BackendUnavailable
 
-LEAST = {"1.24.0": 1184, "3.0.0": 1221, "5.4.0": 1331, "7.8.1": 1902, "others": 185}
+LEAST = {"1.24.0": 1190, "3.0.0": 1227, "5.4.0": 1338, "7.8.1": 1909, "others": 185}
 """Names that are found at least, of 1268, 1316, 1492, 2071 and 215."""
 
 PACKAGES = ["functions", "links", "optimizers", "training", "training.extensions", "datasets"]
@@ -141,6 +141,9 @@ def test_communicators_are_those_of_plugrad_or_refused():
         assert len(chainermn.datasets.create_empty_dataset(range(3))) == 3
         assert chainermn.functions.send.__name__ == "send"
         assert chainermn.links.MultiNodeChainList is chainermn.MultiNodeChainList
+        from chainermn.optimizers import create_multi_node_optimizer as create
+
+        assert create is chainermn.create_multi_node_optimizer
         with pytest.raises(AttributeError, match="plugrad has none of it"):
             chainermn.no_such_name  # noqa: B018
         return
@@ -290,6 +293,50 @@ def test_names_with_an_underscore_that_programs_took():
     np.testing.assert_allclose(means, IMAGE.mean((2, 3)), rtol=1e-6)
     assert chainer.optimizer._sum_sqnorm([np.array([3.0]), np.array([4.0])]) == 25
     assert chainer.cuda._get_device(IMAGE) == chainer.cuda.DummyDevice
+    assert chainer._version.__version__ == chainer.__version__
+
+
+def test_arguments_of_link_hooks_by_their_names():
+    from chainer.link_hook import _ForwardPostprocessCallbackArgs as After
+    from chainer.link_hook import _ForwardPreprocessCallbackArgs as Before
+
+    class Seen(chainer.LinkHook):
+        def forward_preprocess(self, args):
+            assert isinstance(args, Before) and chainer._get_link_hooks() == {self.name: self}
+
+        def forward_postprocess(self, args):
+            assert isinstance(args, After) and args.out.shape == (1, 3)
+
+    with Seen():
+        chainer.links.Linear(2, 3)(np.ones((1, 2), "f"))
+    assert not chainer._get_link_hooks()
+
+
+def test_what_modules_had_imported():
+    import chainer.backend
+    from chainer.functions.connection.linear import type_check
+
+    assert chainer.backend.cuda is chainer.optimizer.cuda is chainer.backends.cuda
+    assert type_check is chainer.utils.type_check
+
+
+def test_parts_of_updaters_over_processes():
+    from chainer.training.updaters import multiprocess_parallel_updater as parts
+
+    link = chainer.Sequential(chainer.links.Linear(2, 3), chainer.links.Linear(3, 1, nobias=True))
+    link.cleargrads()
+    link[0].b.grad = np.arange(3, dtype="f")
+    order = [link[0].W, link[0].b, link[1].W]
+    assert parts.size_num_grads(link) == (12, 3)
+    np.testing.assert_array_equal(parts.gather_grads(link)[6:9], [0, 1, 2])
+    values = parts.gather_params(link)
+    np.testing.assert_array_equal(values, np.concatenate([p.array.ravel() for p in order]))
+    parts.scatter_params(link, values * 2)
+    parts.scatter_grads(link, values)
+    np.testing.assert_array_equal(link[1].W.array.ravel(), 2 * values[9:])
+    np.testing.assert_array_equal(link[1].W.grad.ravel(), values[9:])
+    with pytest.raises(ValueError, match=r"scatter_grads: expected an array of shape \(12,\)"):
+        parts.scatter_grads(link, values[1:])
 
 
 def test_snapshots_by_names_with_an_underscore(tmp_path):

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import plugrad_chainer
 
 from core import as_array, dataset, initializers, serializers
 from core import functions as F
+from core.link.hook import ForwardArgs, LinkHook
 from core.link.initializer import as_initializer
+from core.registry.configuration import current_state
 from plugins.extras import need
 from plugins.training.extensions.snapshot_files import found
+
+ForwardPreprocessCallbackArgs = ForwardPostprocessCallbackArgs = ForwardArgs
+
+version = SimpleNamespace(__version__=plugrad_chainer.version())
+
+
+def get_link_hooks() -> Mapping[str, LinkHook]:
+    """The hooks in force of all links, by their names."""
+    return current_state().link_hooks
 
 
 def get_initializer(initializer: Any) -> Any:
