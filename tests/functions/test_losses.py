@@ -70,6 +70,14 @@ def test_infinite_scores_of_what_is_ignored_do_no_harm():
     np.testing.assert_allclose(loss.array, -special.log_softmax(x[0])[0])
 
 
+@pytest.mark.parametrize("rows", [1, 3000])  # by the formula; by a loop, where there are loops
+def test_smoothed_losses_of_classes_that_are_masked_are_infinite(rows):
+    x = np.tile(np.array([[0, -np.inf, 1]], "f"), (rows, 1))
+    for label, expected in ((0, np.inf), (1, np.inf), (-1, 0)):
+        t = np.full(rows, label)
+        assert F.softmax_cross_entropy(x, t, label_smoothing=0.1).array == expected
+
+
 def test_nothing_to_count():
     x = Variable(X.copy())
     loss = F.softmax_cross_entropy(x, np.full(4, -1))

@@ -272,10 +272,9 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     kept = len(x), 1, *x.shape[2:]
     f.top, f.log_total = top.reshape(kept), log_total.reshape(kept)
     if f.label_smoothing:
-        of_all = log_total.reshape(t.shape) - np.mean(x - f.top, axis=1)
-        loss += (np.where(w == 0, loss, of_all.reshape(-1)) - loss) * x.dtype.type(
-            f.label_smoothing
-        )
+        of_all = (log_total.reshape(t.shape) - np.mean(x - f.top, axis=1)).reshape(-1)
+        loss *= x.dtype.type(1 - f.label_smoothing)
+        loss += np.where(w == 0, 0, of_all) * x.dtype.type(f.label_smoothing)
     count = max(np.count_nonzero(w), 1) if f.normalize else len(x)
     if f.class_weight is not None:
         if f.class_weight.shape[0] != x.shape[1]:
