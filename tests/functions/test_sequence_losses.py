@@ -231,6 +231,14 @@ def test_crf1d_of_huge_scores_and_forbidden_transitions(dtype):
         assert not v.grad.any()
 
 
+def test_crf1d_scores_the_labels_of_all_times_at_once():
+    xs, ys = [np.zeros((2, 3))] * 9, [np.zeros(2, int)] * 9
+    with core.function_hooks.ProfilerHook() as profiler:
+        F.crf1d(np.zeros((3, 3)), xs, ys)
+    calls = {entry.group[0]: entry.calls for entry in profiler.summary()}
+    assert (calls["SelectItem"], calls["GetItem"]) == (1, 1)
+
+
 def test_crf1d_refuses_what_does_not_fit():
     cost, x, y = np.zeros((2, 2)), np.zeros((3, 2)), np.zeros(3, int)
     for name, function in (

@@ -20,6 +20,7 @@ from plugins.functions.array.split_axis import split_axis
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.extrema import Max
 from plugins.functions.math.logsumexp import LogSumExp
+from plugins.functions.math.segments import SegmentSum
 
 Join = Callable[[Variable], Variable]
 
@@ -115,15 +116,17 @@ def _scan(cost: Variable, xs: Sequence[Variable], join: Join) -> Variable:
 
 
 def _score(cost: Variable, xs: Sequence[Variable], ys: Sequence[Variable]) -> Variable:
-    """The score of each sequence's labels, (n₁,)."""
-    score, ended = SelectItem.call(xs[0], ys[0]), []
-    for before, x, y in zip(ys, xs[1:], ys[1:], strict=False):
-        if x.shape[0] < score.shape[0]:
-            score, rest = split_axis(score, [x.shape[0]], axis=0)
-            ended.append(rest)
-        score = score + SelectItem.call(x, y)  # first, because it refuses what is not a label
-        score = score + cost[before.array[: x.shape[0]], y.array]
-    return Concat.call(score, *ended[::-1], axis=0) if ended else score
+    """The score of each sequence's labels, (n₁,): the terms of all times at once."""
+    xp, sizes = cost.xp, [x.shape[0] for x in xs]
+    labels = xp.concat([y.array for y in ys], axis=0)
+    # First, because it refuses what is not a label.
+    terms = [SelectItem.call(Concat.call(*xs, axis=0), labels)]
+    numbers = [xp.arange(n, device=labels.device) for n in sizes]
+    if len(xs) > 1:
+        left = [y.array[:n] for y, n in zip(ys, sizes[1:], strict=False)]
+        terms.append(cost[xp.concat(left, axis=0), labels[sizes[0] :]])
+        numbers += numbers[1:]
+    return SegmentSum.call(Concat.call(*terms, axis=0), xp.concat(numbers, axis=0), count=sizes[0])
 
 
 def _traced_back(xp: Any, last: Any, xs: Sequence[Variable], origins: Sequence[Any]) -> list[Any]:
