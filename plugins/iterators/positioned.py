@@ -10,6 +10,7 @@ import numpy as np
 from core.dataset import Iterator
 from core.dataset.indexing import by_position
 from core.errors.kinds import checked
+from core.errors.place import warn
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
 from plugins.iterators.order_samplers import ShuffleOrderSampler
@@ -56,6 +57,15 @@ class PositionedIterator(Iterator):
         if self.order_sampler is not None:
             order = checked_order(self.order_sampler(np.arange(len(self.dataset)), 0))
         self._position = Position(0, 0, False, order)
+
+    def __iter__(self) -> Iterator:
+        """The iterator itself, with a warning where its only pass is over."""
+        if not self._repeat and self._position.epoch > 0:
+            warn(
+                f"{type(self).__name__}: its pass is over, so that this loop gets no batches. Call "
+                "reset() before another one."
+            )
+        return self
 
     def _step(self) -> tuple[Position, list[int]]:
         """The position after the next batch, and the indices of that batch."""

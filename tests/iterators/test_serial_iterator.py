@@ -50,7 +50,8 @@ def test_without_repeat_there_is_one_pass(length, batch_size, shuffle):
     assert sorted(sum(batches, [])) == list(range(length))
     assert all(len(batch) == batch_size for batch in batches[:-1])
     assert iterator.epoch == 1 and iterator.is_new_epoch
-    assert list(iterator) == []
+    with pytest.warns(UserWarning, match=r"its pass is over.* Call reset\(\)"):
+        assert list(iterator) == []
     iterator.reset()
     assert sorted(sum(iterator, [])) == list(range(length))
 
