@@ -18,6 +18,7 @@ from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import BackendError, GraphError, NotDifferentiable
 from core.errors.scalars import is_scalar
+from core.errors.slips import TellsSlips
 from core.graph.function_hook import FunctionHook
 from core.graph.variable import Variable, wrap
 from core.ops.function_node import FunctionNode
@@ -29,7 +30,7 @@ from core.registry.public import listing
 _running: ContextVar[FunctionAdapter | None] = ContextVar("core.function.running", default=None)
 
 
-class Function:
+class Function(TellsSlips):
     """Base of functions whose backward works on arrays.
 
     A subclass defines `forward` and `backward`, or the `_cpu` and `_gpu` forms of them, and calls

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import UnknownName, nearest
 from core.errors.kinds import Kind, kind_of, taking
+from core.errors.slips import TellsSlips
 
 _OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
 
 
-class KnownAttributes:
+class KnownAttributes(TellsSlips):
     """Base of classes whose objects take attributes that the class knows, of the kind it annotates.
 
     It knows those that it has, annotates, or names in a method. What sets itself, as a property, is
@@ -120,12 +121,13 @@ def names_attribute(cls: type, name: str, base: type) -> bool:
     derived = [each for each in cls.__mro__ if issubclass(each, base) and each is not base]
     others = [each for each in cls.__mro__ if not issubclass(base, each) and each not in derived]
     return any(
-        name in each.__annotations__ or any(name in code.co_names for code in _codes(each))
+        name in each.__annotations__ or any(name in code.co_names for code in codes(each))
         for each in (*derived, *others)
     )
 
 
-def _codes(cls: type) -> Iterator[CodeType]:
+def codes(cls: type) -> Iterator[CodeType]:
+    """The code of what a class defines, and of what is defined in that."""
     for value in vars(cls).values():
         for function in (value, getattr(value, "fget", None), getattr(value, "fset", None)):
             code = getattr(_unwrapped(function), "__code__", None)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from core.errors.exceptions import MissingInit
+from core.errors.slips import TellsSlips
 
 
 class SetByInit:
@@ -49,7 +50,7 @@ def set_by_init() -> Any:
     return SetByInit()
 
 
-class NeedsInit:
+class NeedsInit(TellsSlips):
     """Base of classes that are derived from, and whose methods need what their `__init__` sets.
 
     Which attributes those are is read from its code, once one was not found; classes that leave

@@ -22,6 +22,7 @@ from core.errors import RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
 from core.errors.place import warn
+from core.errors.slips import TellsSlips
 from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
 from core.link.copies import copied, match
@@ -53,7 +54,7 @@ COPY_MODES = ("init", "copy", "share")
 
 
 @answering("children", "cleargrads", "links", "params", "release_graph")
-class Link(RecurrentState, Registering, KnownKeywords):
+class Link(RecurrentState, Registering, KnownKeywords, TellsSlips):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an

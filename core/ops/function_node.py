@@ -53,6 +53,7 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
     inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.ops.inline
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     recorded_gradient: ClassVar[type[FunctionNode] | None] = None  # see core.ops.gradients
+    _looked_for: ClassVar[tuple[str, ...]] = ("compute", "gradient", "prepare")  # if they are there
     call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
 
     # What is derived from it when the class is created.

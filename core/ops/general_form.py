@@ -15,6 +15,7 @@ from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import GraphError
 from core.errors.scalars import is_number, is_whole
+from core.errors.slips import TellsSlips
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from core.ops.types.domain import Domain
 
 
-class GeneralForm(GraphNode):
+class GeneralForm(GraphNode, TellsSlips):
     """The methods of Chainer's function nodes, with which `core.ops.function_node` begins."""
 
     __slots__ = ()

@@ -10,6 +10,7 @@ from core.errors import refuse_unknown
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import refuse_forgotten
+from core.errors.slips import TellsSlips
 from core.link.serializer import AbstractSerializer
 from core.training.trigger import TriggerSpec
 
@@ -33,7 +34,7 @@ INVOKE_BEFORE_TRAINING = (
 )
 
 
-class Extension:
+class Extension(TellsSlips):
     """Called by the trainer whenever its trigger fires; any callable of the trainer can be one.
 
     `trigger` (as `get_trigger` takes it), `priority` (higher is called first) and `ranks` can be
