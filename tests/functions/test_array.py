@@ -231,8 +231,24 @@ def test_empty_sequences_are_refused():
     for name in ("concat", "stack", "hstack", "vstack", "dstack"):
         with pytest.raises(TypeError, match=f"{name}: expected at least one array"):
             getattr(F, name)([])
-    with pytest.raises(TypeError, match="got ndarray"):
-        F.concat(X)
+    with pytest.raises(TypeError, match="got int"):
+        F.concat(3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [F.concat, F.stack, F.hstack, F.vstack, F.dstack, F.pad_sequence, F.transpose_sequence],
+)
+def test_sequences_are_any_iterables(function):
+    """Generators, dicts' values, and one array, whose rows they are, with its gradient."""
+    x = core.Variable(np.arange(12.0).reshape(2, 2, 3))
+    expected = function([x[0], x[1]])
+    for xs in ((row for row in x), dict(enumerate(x)).values(), x, x.array):
+        found = function(xs)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.array, other.array)
+    (gradient,) = core.grad([F.sum(F.stack(function(x)) ** 2)], [x])
+    np.testing.assert_allclose(gradient.array, 2 * x.array)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])

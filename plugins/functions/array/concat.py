@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes
@@ -35,11 +35,11 @@ class Concat(FunctionNode):
 
 
 @removed()
-def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
+def concat(xs: Iterable[Array], axis: int = 1) -> Variable:
     """Join arrays along an existing axis.
 
     Args:
-        xs: A sequence of at least one array or Variable, of one dtype, and of one shape but for
+        xs: An iterable of at least one array or Variable, of one dtype, and of one shape but for
             the axis.
         axis: The axis to join along.
 
@@ -57,11 +57,11 @@ def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
     return Concat.call(*several("concat", xs), axis=axis)
 
 
-def hstack(xs: Sequence[Array]) -> Variable:
+def hstack(xs: Iterable[Array]) -> Variable:
     """Join arrays along the second axis, or along the first if they have only one.
 
     Args:
-        xs: A sequence of at least one array or Variable, of one dtype.
+        xs: An iterable of at least one array or Variable, of one dtype.
 
     Returns:
         The dtype of `xs`; at least one axis.
@@ -78,11 +78,11 @@ def hstack(xs: Sequence[Array]) -> Variable:
     return Concat.call(*xs, axis=0 if xs[0].ndim == 1 else 1)
 
 
-def vstack(xs: Sequence[Array]) -> Variable:
+def vstack(xs: Iterable[Array]) -> Variable:
     """Join arrays along the first axis; arrays with one axis become rows.
 
     Args:
-        xs: A sequence of at least one array or Variable, of one dtype.
+        xs: An iterable of at least one array or Variable, of one dtype.
 
     Returns:
         The dtype of `xs`; at least two axes.
@@ -99,11 +99,11 @@ def vstack(xs: Sequence[Array]) -> Variable:
     return Concat.call(*[_with_axes(x, 2) for x in several("vstack", xs)], axis=0)
 
 
-def dstack(xs: Sequence[Array]) -> Variable:
+def dstack(xs: Iterable[Array]) -> Variable:
     """Join arrays along the third axis; arrays with one axis become rows of single elements.
 
     Args:
-        xs: A sequence of at least one array or Variable, of one dtype.
+        xs: An iterable of at least one array or Variable, of one dtype.
 
     Returns:
         The dtype of `xs`; at least three axes.
@@ -121,14 +121,17 @@ def dstack(xs: Sequence[Array]) -> Variable:
 
 
 def several(where: str, xs: Any) -> list[Any]:
-    """The arrays of a sequence that is not empty."""
-    if not isinstance(xs, (list, tuple)):
+    """The arrays of an iterable that is not empty; one array is taken apart, as by Chainer."""
+    try:
+        each = iter(xs)
+    except TypeError:
         raise TypeError(
             f"{where}: expected a list or tuple of arrays or Variables, got {type(xs).__name__}"
-        )
-    if not xs:
+        ) from None
+    found = list(each)
+    if not found:
         raise TypeError(f"{where}: expected at least one array, got an empty sequence")
-    return list(xs)
+    return found
 
 
 def _with_axes(x: Any, ndim: int) -> Variable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice, number
@@ -57,11 +57,11 @@ class PadSequence(FunctionNode):
 
 
 @removed()
-def pad_sequence(xs: Sequence[Array], length: int | None = None, padding: float = 0) -> Variable:
+def pad_sequence(xs: Iterable[Array], length: int | None = None, padding: float = 0) -> Variable:
     """Pad sequences to one length, and stack them.
 
     Args:
-        xs: A sequence of at least one array or Variable (length_i, ...), of one dtype, and alike
+        xs: An iterable of at least one array or Variable (length_i, ...), of one dtype, and alike
             but for the lengths.
         length: The length of the result; None is that of the longest.
         padding: What the rest is filled with.

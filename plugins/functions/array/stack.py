@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.errors.removed import removed
@@ -27,11 +27,11 @@ class Stack(FunctionNode):
 
 
 @removed()
-def stack(xs: Sequence[Array], axis: int = 0) -> Variable:
+def stack(xs: Iterable[Array], axis: int = 0) -> Variable:
     """Join arrays along a new axis.
 
     Args:
-        xs: A sequence of at least one array or Variable, of one dtype and one shape.
+        xs: An iterable of at least one array or Variable, of one dtype and one shape.
         axis: Where the new axis comes to stand.
 
     Returns:

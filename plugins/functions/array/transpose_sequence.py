@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -59,11 +59,11 @@ class TransposeSequence(FunctionNode):
         return _by_time(xp, steps, len(shapes))
 
 
-def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
+def transpose_sequence(xs: Iterable[Array]) -> tuple[Variable, ...]:
     """Rearrange sequences of examples into batches, one for each time.
 
     Args:
-        xs: A sequence of arrays or Variables (length, ...), of one dtype, and alike but for the
+        xs: An iterable of arrays or Variables (length, ...), of one dtype, and alike but for the
             lengths, which do not rise.
 
     Returns:
@@ -77,6 +77,7 @@ def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
     >>> F.transpose_sequence([np.array([1, 2], "f"), np.array([3], "f")])
     (variable([1., 3.], dtype=float32), variable([2.], dtype=float32))
     """
+    xs = list(xs)
     if not xs:
         return ()
     first = as_variable(xs[0])
