@@ -16,7 +16,7 @@ import numpy as np
 
 from backends.numpy_backend import blas, parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import blocked, few_rows
+from backends.numpy_backend.kernels.compiled.products import blocked, few_rows
 from backends.numpy_backend.typing import Array
 from core.registry.threads import num_threads
 

@@ -75,7 +75,7 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     rows = found_rows.reshape(-1)
     spread = np.broadcast_to(values, before + numbers.shape + after)
     if _in_loop(a, spread):
-        from backends.numpy_backend.kernels.compiled.scatter import add_rows
+        from backends.numpy_backend.kernels.compiled.array.scatter import add_rows
 
         tables = a.reshape(prod(before), n, width)
         add_rows(tables, rows, np.asarray(spread, a.dtype))

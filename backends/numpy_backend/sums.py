@@ -20,8 +20,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import channels, of_rows
-from backends.numpy_backend.kernels.compiled import running as running_loops
+from backends.numpy_backend.kernels.compiled.math import channels, of_rows
+from backends.numpy_backend.kernels.compiled.math import running as running_loops
 from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, SMALL
 
 SINGLE = np.dtype("float32")

@@ -14,7 +14,7 @@ from backends.numpy_backend.kernels import compiler
 if not compiler.available():
     pytest.skip("loops are not compiled here", allow_module_level=True)
 
-from backends.numpy_backend.kernels.compiled import blocked
+from backends.numpy_backend.kernels.compiled.products import blocked
 
 SIDE = st.one_of(st.integers(1, 70), st.integers(1, 1100))
 LAYOUTS: dict[str, Any] = {

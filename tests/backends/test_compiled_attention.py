@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import attention
+from backends.numpy_backend.kernels.compiled.attention import attention
 from core.registry import configuration
 from plugins.functions.attention.attention import Attention
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import channels
+from backends.numpy_backend.kernels.compiled.math import channels
 from backends.numpy_backend.namespace import namespace
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")

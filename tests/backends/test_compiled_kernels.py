@@ -23,13 +23,11 @@ from compiled_kernels import taking
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
-from backends.numpy_backend.kernels.compiled import (
-    choice,
-    normalization,
-    own_statistics,
-    pooling,
-    softmax,
-)
+from backends.numpy_backend.kernels.compiled.array import choice
+from backends.numpy_backend.kernels.compiled.loss import softmax
+from backends.numpy_backend.kernels.compiled.normalization import batch as normalization
+from backends.numpy_backend.kernels.compiled.normalization import own_statistics
+from backends.numpy_backend.kernels.compiled.pooling import windows as pooling
 from core.registry import configuration
 from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve

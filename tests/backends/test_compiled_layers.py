@@ -16,14 +16,11 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import (
-    activation,
-    columns,
-    few_statistics,
-    normalization,
-    pooling,
-    softmax,
-)
+from backends.numpy_backend.kernels.compiled import activation
+from backends.numpy_backend.kernels.compiled.loss import softmax
+from backends.numpy_backend.kernels.compiled.normalization import batch as normalization
+from backends.numpy_backend.kernels.compiled.normalization import columns, few_statistics
+from backends.numpy_backend.kernels.compiled.pooling import windows as pooling
 from core.registry import configuration
 from core.testing.tolerances import assert_near, tolerance
 from plugins.functions.attention.attention import Attention

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import alignments, softmax_of_maps
+from backends.numpy_backend.kernels.compiled.loss import alignments, softmax_of_maps
 from core.errors import OutOfRange
 from core.registry.threads import using_threads
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import norms
+from backends.numpy_backend.kernels.compiled.optimizers import norms
 from core import optimizer_hooks, optimizers
 from core.registry import configuration
 from plugins.optimizers.hooks.norms import SquaredNorm, inner, squared_norm, squared_norms

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import recurrent
+from backends.numpy_backend.kernels.compiled.rnn import recurrent
 from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM

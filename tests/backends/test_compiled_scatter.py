@@ -14,7 +14,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import scatter
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import scatter as loops
+from backends.numpy_backend.kernels.compiled.array import scatter as loops
 from core.registry import configuration
 from core.testing import check_op
 

@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as arrays_of
 import core
 from backends.numpy_backend import placement
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import UPDATE_ALL, update
+from backends.numpy_backend.kernels.compiled import UPDATE_ALL
+from backends.numpy_backend.kernels.compiled.optimizers import update
 from core import optimizers
 from core.registry import configuration
 from core.testing import check_optimizer

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import convolution as kernels
-from backends.numpy_backend.kernels.compiled import (
-    convolution_plans,
+from backends.numpy_backend.kernels.compiled.convolution import convolution as kernels
+from backends.numpy_backend.kernels.compiled.convolution import (
     few_places,
     winograd,
     winograd_filters,
 )
-from backends.numpy_backend.kernels.compiled.convolution_plans import axes_of
+from backends.numpy_backend.kernels.compiled.convolution import plans as convolution_plans
+from backends.numpy_backend.kernels.compiled.convolution.plans import axes_of
 from backends.numpy_backend.kernels.emitter import Registers, registers
 from core.arrays.windows import Geometry, window_count
 from core.registry import configuration

@@ -17,7 +17,7 @@ from backends.numpy_backend.kernels import compiler
 if not compiler.available():
     pytest.skip("loops are not compiled here", allow_module_level=True)
 
-from backends.numpy_backend.kernels.compiled import few_rows, linear
+from backends.numpy_backend.kernels.compiled.products import few_rows, linear
 
 SIZES = st.integers(1, 60)
 

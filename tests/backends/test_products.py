@@ -17,7 +17,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import blas, parallel, products
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import blocked, few_rows
+from backends.numpy_backend.kernels.compiled.products import blocked, few_rows
 
 needs_openblas = pytest.mark.skipif(blas.control() is None, reason="NumPy has another BLAS")
 

@@ -22,7 +22,7 @@ from backends.numpy_backend.kernels import compiler, team
 if not compiler.available():
     pytest.skip("loops are not compiled here", allow_module_level=True)
 
-from backends.numpy_backend.kernels.compiled.update import _adam, _sgd
+from backends.numpy_backend.kernels.compiled.optimizers.update import _adam, _sgd
 
 SIZE = 1000
 

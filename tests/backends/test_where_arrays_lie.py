@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.numpy_backend.kernels.compiled import softmax
+from backends.numpy_backend.kernels.compiled.loss import softmax
 from backends.numpy_backend.kernels.compiler import Compiled
 
 LOOPS = {

@@ -407,7 +407,7 @@ def test_what_is_read_before_an_update_is_not_read_after_it():
 
 
 def test_gradients_that_wait_to_be_added_up_stay_out_of_loops(monkeypatch):
-    from backends.numpy_backend.kernels.compiled import linear
+    from backends.numpy_backend.kernels.compiled.products import linear
 
     for kernel in (linear.linear, linear.linear_gradient):
         monkeypatch.delattr(kernel, "in_loops")  # so that they are recorded, and may wait

@@ -139,7 +139,7 @@ def test_gradients_that_wait_are_added_up_as_often_as_in_eager(monkeypatch):
 
 @pytest.mark.skipif(not compiler.available(), reason="the kernels are compiled loops")
 def test_what_kernels_find_out_about_shapes_is_found_out_once(monkeypatch):
-    from backends.numpy_backend.kernels.compiled.convolution import convolution
+    from backends.numpy_backend.kernels.compiled.convolution.convolution import convolution
 
     link, found, bound = L.Convolution2D(3, 8, 3), [], convolution.bound
 

@@ -20,52 +20,56 @@ COMPUTE = {
         "activation.elu:ELU": "activation:elu",
         "activation.gelu:GELU": "activation:gelu",
         "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
-        "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
+        "activation.log_softmax:LogSoftmax": "loss.softmax:log_softmax",
         "activation.relu:ReLU": "activation:relu",
         "activation.sigmoid:Sigmoid": "activation:logistic",
-        "activation.softmax:Softmax": "softmax:softmax",
+        "activation.softmax:Softmax": "loss.softmax:softmax",
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
-        "array.resize_images:ResizeImages": "resizing:resize_images",
-        "array.where:Where": "choice:where",
-        "array.where:WhereNumber": "choice:where_number",
-        "array.spatial_transformer:SpatialTransformerSampler": "sampling:sampler",
-        "attention.attention:Attention": "attention:attention",
-        "connection.convolution:Convolution": "convolution:convolution",
-        "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
-        "connection.convolution:Deconvolution": "convolution:deconvolution",
-        "connection.linear:LinearFunction": "linear:linear",
-        "loss.connectionist_temporal_classification:CTC": "alignments:ctc",
-        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
+        "array.resize_images:ResizeImages": "array.resizing:resize_images",
+        "array.where:Where": "array.choice:where",
+        "array.where:WhereNumber": "array.choice:where_number",
+        "array.spatial_transformer:SpatialTransformerSampler": "array.sampling:sampler",
+        "attention.attention:Attention": "attention.attention:attention",
+        "connection.convolution:Convolution": "convolution.convolution:convolution",
+        "connection.convolution:ConvolutionFilterGradient": (
+            "convolution.convolution:filter_gradient"
+        ),
+        "connection.convolution:Deconvolution": "convolution.convolution:deconvolution",
+        "connection.linear:LinearFunction": "products.linear:linear",
+        "loss.connectionist_temporal_classification:CTC": "loss.alignments:ctc",
+        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "loss.softmax:softmax_cross_entropy",
         "noise.dropout:Dropout": "noise:dropout",
-        "math.cumulative:LogCumSumExp": "log_sums:logcumsumexp",
-        "math.segments:SegmentMax": "segments:segment_max",
-        "math.segments:SegmentMin": "segments:segment_min",
-        "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+        "math.cumulative:LogCumSumExp": "math.log_sums:logcumsumexp",
+        "math.segments:SegmentMax": "math.segments:segment_max",
+        "math.segments:SegmentMin": "math.segments:segment_min",
+        "normalization.batch_normalization:BatchNormalization": (
+            "normalization.batch:batch_normalization"
+        ),
         "normalization.fixed_batch_normalization:FixedBatchNormalization": (
-            "normalization:fixed_batch_normalization"
+            "normalization.batch:fixed_batch_normalization"
         ),
         "normalization.group_normalization:GroupNormalization": (
-            "own_statistics:group_normalization"
+            "normalization.own_statistics:group_normalization"
         ),
         "normalization.layer_normalization:LayerNormalization": (
-            "own_statistics:layer_normalization"
+            "normalization.own_statistics:layer_normalization"
         ),
-        "pooling.adaptive_pooling:MeansOfShares": "shares:means_of_shares",
-        "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
-        "pooling.average_pooling:AveragePoolingGradient": "pooling:spread_evenly",
-        "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
-        "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
-        "pooling.max_pooling:MaxPoolingGradient": "pooling:spread_maxima",
-        "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
-        "pooling.roi_average_pooling:WeighedRegions": "weighed_regions:weighed_regions",
-        "pooling.roi_max_pooling:ROIMaxPooling2D": "regions:region_maxima",
-        "pooling.roi_max_pooling:ROIPooling2D": "regions:region_maxima",
-        "rnn.gru:GRUStep": "recurrent:gru",
-        "rnn.lstm:LSTM": "recurrent:lstm",
-        "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",
+        "pooling.adaptive_pooling:MeansOfShares": "pooling.shares:means_of_shares",
+        "pooling.average_pooling:AveragePooling2D": "pooling.windows:average_pooling",
+        "pooling.average_pooling:AveragePoolingGradient": "pooling.windows:spread_evenly",
+        "pooling.average_pooling:AveragePoolingND": "pooling.windows:average_pooling",
+        "pooling.max_pooling:MaxPooling2D": "pooling.windows:max_pooling",
+        "pooling.max_pooling:MaxPoolingGradient": "pooling.windows:spread_maxima",
+        "pooling.max_pooling:MaxPoolingND": "pooling.windows:max_pooling",
+        "pooling.roi_average_pooling:WeighedRegions": "pooling.weighed_regions:weighed_regions",
+        "pooling.roi_max_pooling:ROIMaxPooling2D": "pooling.regions:region_maxima",
+        "pooling.roi_max_pooling:ROIPooling2D": "pooling.regions:region_maxima",
+        "rnn.gru:GRUStep": "rnn.recurrent:gru",
+        "rnn.lstm:LSTM": "rnn.recurrent:lstm",
+        "rnn.lstm_sequence:LSTMSequence": "rnn.lstm_sequence:lstm_sequence",
     }.items()
-} | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.norms:squared_norm"}
+} | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.optimizers.norms:squared_norm"}
 GRADIENT = {
     f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}_gradient"
     for operation, kernel in {
@@ -73,45 +77,47 @@ GRADIENT = {
         "activation.elu:ELU": "activation:elu",
         "activation.gelu:GELU": "activation:gelu",
         "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
-        "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
+        "activation.log_softmax:LogSoftmax": "loss.softmax:log_softmax",
         "activation.relu:ReLU": "activation:relu",
         "activation.sigmoid:Sigmoid": "activation:logistic",
-        "activation.softmax:Softmax": "softmax:softmax",
+        "activation.softmax:Softmax": "loss.softmax:softmax",
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
-        "array.resize_images:ResizeImages": "resizing:resize_images",
-        "array.where:Where": "choice:where",
-        "array.where:WhereNumber": "choice:where_number",
-        "array.spatial_transformer:SpatialTransformerSampler": "sampling:sampler",
-        "attention.attention:Attention": "attention:attention",
-        "connection.linear:LinearFunction": "linear:linear",
+        "array.resize_images:ResizeImages": "array.resizing:resize_images",
+        "array.where:Where": "array.choice:where",
+        "array.where:WhereNumber": "array.choice:where_number",
+        "array.spatial_transformer:SpatialTransformerSampler": "array.sampling:sampler",
+        "attention.attention:Attention": "attention.attention:attention",
+        "connection.linear:LinearFunction": "products.linear:linear",
         "math.clip:Clip": "activation:clip",
-        "math.prod:Prod": "products_of_others:prod",
-        "loss.connectionist_temporal_classification:CTC": "alignments:ctc",
-        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
-        "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+        "math.prod:Prod": "math.products_of_others:prod",
+        "loss.connectionist_temporal_classification:CTC": "loss.alignments:ctc",
+        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "loss.softmax:softmax_cross_entropy",
+        "normalization.batch_normalization:BatchNormalization": (
+            "normalization.batch:batch_normalization"
+        ),
         "normalization.fixed_batch_normalization:FixedBatchNormalization": (
-            "normalization:fixed_batch_normalization"
+            "normalization.batch:fixed_batch_normalization"
         ),
         "normalization.group_normalization:GroupNormalization": (
-            "own_statistics:group_normalization"
+            "normalization.own_statistics:group_normalization"
         ),
         "normalization.layer_normalization:LayerNormalization": (
-            "own_statistics:layer_normalization"
+            "normalization.own_statistics:layer_normalization"
         ),
-        "pooling.adaptive_pooling:MeansOfShares": "shares:means_of_shares",
-        "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
-        "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
-        "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
-        "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
-        "pooling.roi_average_pooling:WeighedRegions": "weighed_regions:weighed_regions",
-        "rnn.gru:GRUStep": "recurrent:gru",
-        "rnn.lstm:LSTM": "recurrent:lstm",
-        "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",
+        "pooling.adaptive_pooling:MeansOfShares": "pooling.shares:means_of_shares",
+        "pooling.average_pooling:AveragePooling2D": "pooling.windows:average_pooling",
+        "pooling.average_pooling:AveragePoolingND": "pooling.windows:average_pooling",
+        "pooling.max_pooling:MaxPooling2D": "pooling.windows:max_pooling",
+        "pooling.max_pooling:MaxPoolingND": "pooling.windows:max_pooling",
+        "pooling.roi_average_pooling:WeighedRegions": "pooling.weighed_regions:weighed_regions",
+        "rnn.gru:GRUStep": "rnn.recurrent:gru",
+        "rnn.lstm:LSTM": "rnn.recurrent:lstm",
+        "rnn.lstm_sequence:LSTMSequence": "rnn.lstm_sequence:lstm_sequence",
     }.items()
 }
 UPDATE_ALL = {
-    f"{_OPTIMIZERS}.{rule}": f"{__name__}.update:{kernel}"
+    f"{_OPTIMIZERS}.{rule}": f"{__name__}.optimizers.update:{kernel}"
     for rule, kernel in {
         "adadelta:AdaDeltaRule": "adadelta",
         "adagrad:AdaGradRule": "adagrad",
@@ -131,4 +137,4 @@ UPDATE_ALL = {
         "rmsprop_graves:RMSpropGravesRule": "rmsprop_graves",
         "sgd:SGDRule": "sgd",
     }.items()
-} | {f"{_OPTIMIZERS}.lamb:LAMBRule": f"{__name__}.lamb:lamb"}
+} | {f"{_OPTIMIZERS}.lamb:LAMBRule": f"{__name__}.optimizers.lamb:lamb"}

@@ -24,7 +24,7 @@ from backends.numpy_backend.kernels.compiled.elementary import (
     normal_below,
     sigmoid,
 )
-from backends.numpy_backend.kernels.compiled.panels import pieces
+from backends.numpy_backend.kernels.compiled.products.panels import pieces
 from backends.numpy_backend.kernels.compiler import (
     MANY,
     Compiled,

@@ -1,0 +1,1 @@
+"""Elements chosen, moved, interpolated, and summed into tables."""

@@ -1,0 +1,1 @@
+"""Attention, some queries at a time, and its weights."""

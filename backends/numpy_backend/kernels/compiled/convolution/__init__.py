@@ -1,0 +1,1 @@
+"""Convolution and its adjoints. Begin with `convolution`, which says which loops compute them."""

@@ -1,0 +1,148 @@
+"""Convolutions whose windows are single places: for each image a product of matrices, by BLAS.
+
+An image is a matrix as it lies, a row for each channel and a column for each place, so nothing is
+gathered. BLAS is called by the loop, on one thread; the rows that come out, counted over images,
+are divided among threads of ours.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import blas, parallel
+from backends.numpy_backend.kernels.compiled.convolution.plans import (
+    LOWEST,
+    biases_of,
+    is_small,
+    parts,
+    parts_at_most,
+)
+from backends.numpy_backend.kernels.compiler import (
+    Read1,
+    Real,
+    Write1,
+    Write2,
+    compiled,
+    contiguous,
+)
+from backends.numpy_backend.kernels.gemm import available, product, summed
+from backends.numpy_backend.typing import Array
+from core.arrays.windows import Geometry
+
+PLACES = 64  # of an image, for fewer of which BLAS's packing of large filters is worth nothing
+FILTERS = 1 << 15  # elements that are not large
+FEW = 4  # places, for fewer of which nothing is
+ROWS = 16  # of a part at least
+
+
+def suits(g: Geometry, filters: int, dtype: Any) -> bool:
+    """Whether each place has a window of its own, and images of a group's filters are products."""
+    if max(g.ksize) > 1 or max(g.stride) > 1 or any(g.pad):
+        return False
+    return prod(g.size) >= (FEW if filters <= FILTERS else PLACES) and available(dtype)
+
+
+@compiled
+def _products(
+    W: Read1,
+    x: Read1,
+    b: Read1,
+    y: Write2,
+    function: int,
+    turned: int,
+    groups: int,
+    channels: int,
+    bias: int,
+    floor: Real,
+    start: int,
+    stop: int,
+) -> None:
+    """Rows of `y`, each of a filter's products with the channels of its group and image.
+
+    Filters are rows of W, or with `turned` columns of each group's part of it.
+    """
+    places, images = y.shape[1], x.size // (groups * channels * y.shape[1])
+    every = y.shape[0] // images
+    filters = every // groups
+    while start < stop:
+        image, place = start // every, start % every
+        group, first = place // filters, place % filters
+        count = min(stop - start, filters - first)
+        a = group * filters * channels + (first if turned else first * channels)
+        product(
+            y, start * places, function, turned, count, places, channels,
+            W, a, filters if turned else channels, x, (image * groups + group) * channels * places,
+        )  # fmt: skip
+        for i in range(start, start + count if bias or floor > LOWEST else start):
+            line, more = y[i], b[(place + i - start) * bias]
+            for j in range(line.size):
+                value = line[j] + more
+                line[j] = floor if value < floor else value
+        start += count
+
+
+@compiled
+def _sums(
+    y: Read1,
+    x: Read1,
+    W: Write1,
+    function: int,
+    groups: int,
+    channels: int,
+    filters: int,
+    places: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Add to rows of `W` the sums over images of each filter's products with each channel."""
+    images = x.size // (groups * channels * places)
+    while start < stop:
+        group, first = start // filters, start % filters
+        count = min(stop - start, filters - first)
+        for image in range(images):
+            summed(
+                W, start * channels, function, 1, count, channels, places,
+                y, (image * groups * filters + start) * places,
+                x, (image * groups + group) * channels * places,
+            )  # fmt: skip
+        start += count
+
+
+def convolution(
+    x: Array,
+    W: Array,
+    b: Array | None,
+    y: Array,
+    groups: int = 1,
+    floor: float = LOWEST,
+    turned: bool = False,
+) -> None:
+    """Put the convolution into `y`; with `turned` the deconvolution, whose filters W has second."""
+    if not y.size:
+        return
+    channels = x.shape[1] // groups
+    rows, (biases, bias) = y.shape[0] * y.shape[1], biases_of(b, y.dtype)
+    lines = y.reshape(rows, -1)
+    known = blas.gemm(y.dtype), int(turned), groups, channels, bias, y.dtype.type(floor)
+    arguments = *contiguous(W, x), biases, lines, *known
+    _divided(_products, rows, y.size * channels, arguments)
+
+
+def filter_gradient(x: Array, y: Array, groups: int, ksize: tuple[int, ...]) -> Array:
+    """The gradient of the filters."""
+    (images, rows), channels = y.shape[:2], x.shape[1] // groups
+    W: Array = np.zeros((rows, channels, *ksize), y.dtype)  # to which each image is added
+    if y.size:
+        known = blas.gemm(y.dtype), groups, channels, rows // groups, y.size // (images * rows)
+        arguments = *contiguous(y, x), W.reshape(-1), *known
+        _divided(_sums, rows, y.size * channels, arguments)
+    return W
+
+
+def _divided(loop: Any, rows: int, products: int, arguments: tuple[Any, ...]) -> None:
+    most, small = parts_at_most(products), is_small(products)
+    with blas.limited(1):
+        parallel.each(loop, [(*arguments, *p) for p in parts(rows, ROWS, most)], small=small)

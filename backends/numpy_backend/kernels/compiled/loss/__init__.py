@@ -1,0 +1,1 @@
+"""Softmax, and losses of classes and of sequences."""

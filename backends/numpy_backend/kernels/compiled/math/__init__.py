@@ -1,0 +1,1 @@
+"""Sums, products, maxima and running sums, along rows and over channels."""

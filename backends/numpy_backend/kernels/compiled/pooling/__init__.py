@@ -1,0 +1,1 @@
+"""Pooling over windows, shares of an axis, and regions."""

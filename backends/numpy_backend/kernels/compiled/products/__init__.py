@@ -1,0 +1,1 @@
+"""Products of matrices, and the panels that they and others are made of."""

@@ -1,0 +1,1 @@
+"""Recurrent cells, and a long short-term memory over a whole sequence."""
