@@ -164,7 +164,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if record is not None:
             record(self)
             return
-        if self._used is not None and not has_loss:
+        if self._used is not None:
             self._tell_of_uncleared(target)
         if self._prepared is not None:
             if self._prepared.made(self):

@@ -64,8 +64,6 @@ def advance(
             break
         order = None if sampler is None else checked_order(sampler(order, begun))
         begun = 0
-        if len(indices) == batch_size:
-            break
     before = position.epoch_detail(length)
     return Position(epoch, used, epoch > position.epoch, order, before), indices
 

@@ -59,13 +59,13 @@ def test_a_step_fulfills_both_conditions(curvature, minimum, wave, frequency, fi
     assert abs(left) <= c2 * abs(slope)
 
 
-@given(st.floats(0.1, 100), st.integers(1, 5))
-def test_few_evaluations_give_the_best_step_so_far_or_none(first, most):
+@given(st.floats(0.1, 100), st.integers(1, 5), st.sampled_from([math.nan, -math.inf, -1.0]))
+def test_few_evaluations_give_the_best_step_so_far_or_none(first, most, behind):
     tried = [0.0]
 
     def wall(t):
         tried.append(t)
-        return (math.nan, math.nan) if t > 1 else ((t - 0.9) ** 2, 2 * (t - 0.9))
+        return (behind, math.nan) if t > 1 else ((t - 0.9) ** 2, 2 * (t - 0.9))
 
     t = strong_wolfe(wall, 0.81, -1.8, first, 1e-4, 1e-3, most)
     assert t in tried and len(tried) <= most + 1 and t <= 1

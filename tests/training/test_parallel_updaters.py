@@ -258,7 +258,9 @@ def test_processes_that_run_go_back_to_a_saved_state(tmp_path):
         parts.parts(2), optimizer, devices={"second": "numpy", "main": "numpy"}
     )
     try:
+        updater.setup_workers()
         updater.update()
+        updater.setup_workers()  # they run already
         save_npz(tmp_path / "state", updater)
         drawn = core.backend.random_state()
         ends = []

@@ -190,10 +190,12 @@ def test_any_function_can_write(tmp_path):
     ("options", "error", "message"),
     [
         ({"savefun": save_npz, "writer": writers.SimpleWriter()}, TypeError, "got both"),
-        ({"writer": print, "n_retains": 2}, ValueError, "derived from snapshot_writers.Writer"),
+        ({"writer": print, "n_retains": 1}, ValueError, "derived from snapshot_writers.Writer"),
         ({"on_write_error": "warm"}, ValueError, "Did you mean 'warn'"),
         ({"filename": "{.updater.epoch}/it", "autoload": True}, ValueError, "in one directory"),
-        ({"filename": "{.updater.epoch}/it", "n_retains": 2}, ValueError, "in one directory"),
+        ({"filename": "{.updater.epoch}/it", "n_retains": 1}, ValueError, "in one directory"),
+        ({"filename": repr, "autoload": True}, ValueError, "by their names"),
+        ({"filename": repr, "n_retains": 1}, ValueError, "by their names"),
         ({"n_retains": 0}, ValueError, "n_retains of 1 or more"),
         ({"savefun": print, "autoload": True}, ValueError, "save_npz and save_hdf5"),
         ({"num_retain": 2}, RemovedArgument, "n_retains"),
@@ -203,6 +205,24 @@ def test_any_function_can_write(tmp_path):
 def test_settings_that_cannot_be_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         extensions.snapshot(**options)
+
+
+@pytest.mark.parametrize("written_by", ["savefun", "writer"])
+def test_a_snapshot_of_an_object_takes_every_setting(written_by):
+    model = small.Model()
+    settings = {
+        "filename": "model",
+        "condition": bool,
+        "n_retains": 3,
+        "autoload": True,
+        "snapshot_on_error": True,
+        "snapshot_on_interrupt": True,
+        "on_write_error": "warn",
+        written_by: save_npz if written_by == "savefun" else writers.SimpleWriter(),
+    }
+    of_object = vars(extensions.snapshot_object(model, **settings))
+    assert of_object.pop("default_name") == "snapshot_object"
+    assert of_object == vars(extensions.snapshot(target=model, **settings))
 
 
 @pytest.mark.parametrize("name", ["{.updater.iter}", "{.updater.iteration:q}", "{step}", "{1}"])
