@@ -78,7 +78,7 @@ def test_whoever_interrupts_the_packing_has_parts_of_its_own() -> None:
 START = """
 import threading, numpy as np, core
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled.update import _sgd
+from backends.numpy_backend.kernels.compiled.optimizers.update import _sgd
 
 def add_ones():
     p, g = np.zeros(100, "f"), np.ones(100, "f")
@@ -152,7 +152,7 @@ import os
 import numpy as np
 import core
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled.update import _sgd
+from backends.numpy_backend.kernels.compiled.optimizers.update import _sgd
 
 def right():
     p, g = np.zeros(1000, "f"), np.ones(1000, "f")
