@@ -20,7 +20,8 @@ class Sequential(ChainList):
 
     The first layer gets all arguments of the call; where one gives a tuple, the next gets its
     elements as arguments. It is a list of its layers: `append`, `insert`, `extend`, `+`, indexing,
-    slicing, `len` and iteration work as on lists.
+    slicing, `len` and iteration work as on lists. Paths count the links alone: those that stand
+    behind a plain callable have another number there than as items.
 
     Args:
         layers: Links or other callables.
@@ -30,6 +31,8 @@ class Sequential(ChainList):
     >>> model = core.Sequential(L.Linear(4, 3), F.relu, L.Linear(3, 2))
     >>> len(model), sum(1 for _ in model.children())
     (3, 2)
+    >>> dict(model.namedlinks())["/1"] is model[2]
+    True
     """
 
     _tables = (*ChainList._tables, "_layers")
