@@ -220,3 +220,14 @@ def test_the_classes_take_the_same_arrays_in_one_list(name, kind, settings, dire
             np.testing.assert_array_equal(one.array, other.array)
     with pytest.raises(TypeError, match="at least one time step"):
         layers.apply((*states, *flat))
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_rows_of_other_lengths_are_cut_off_or_joined_once(name, directions):
+    states, ws, bs, sequences = arguments(name, 1, directions, range(8, 0, -1))
+    with core.function_hooks.ProfilerHook() as profiler:
+        CELLS[name][1 + directions](1, 0.0, *states, ws, bs, by_time(sequences))
+    calls = {entry.group[0]: entry.calls for entry in profiler.summary()}
+    changes = 8 * len(states)  # each of them was two operations
+    assert calls["SplitAxis"] + calls["Concat"] <= directions * (changes + 8)

@@ -175,11 +175,16 @@ def _run_once(
     runs = _runs(cell, cuts, z.shape[0])
     ends = list(accumulate([n * steps for n, steps in runs]))[:-1]
     parts = split_axis(z, ends, axis=0) if ends else (z,)
-    rest: tuple[Any, ...] = (None,) * len(states)
+    waiting = list[States]()
+    if reverse:
+        states, waiting = _begun(states, sorted({n for n, _ in runs}))
     ys = []
     for (n, steps), part in list(zip(runs, parts, strict=True))[:: -1 if reverse else 1]:
-        if n != states[0].shape[0]:
-            states, rest = _with_rows(states, rest, n)
+        if n > states[0].shape[0]:
+            states = _joined(states, waiting.pop())
+        elif n < states[0].shape[0]:
+            states, ended = zip(*[split_axis(s, [n], axis=0) for s in states], strict=True)
+            waiting.append(ended)
         if cell.sequence is None or steps == 1:
             states = cell.step(states, part, U, c)
             ys.append(states[0])
@@ -187,7 +192,7 @@ def _run_once(
             part = reshape(part, (steps, n, part.shape[1]))
             y, states = cell.sequence(states, flip(part, 0) if reverse else part, U)
             ys.append(reshape(flip(y, 0) if reverse else y, (steps * n, y.shape[2])))
-    last = [_joined(*pair) for pair in zip(states, rest, strict=True)]
+    last = list(_joined(states, *waiting[::-1]))
     y = Concat.call(*(ys[::-1] if reverse else ys), axis=0) if len(ys) > 1 else ys[0]
     return y, last
 
@@ -205,16 +210,20 @@ def _runs(cell: Cell, cuts: Any, rows: int) -> list[tuple[int, int]]:
     return runs
 
 
-def _with_rows(states: States, rest: tuple[Any, ...], rows: int) -> tuple[Any, ...]:
-    """The first rows of the states as they are now, and the others."""
-    whole = [_joined(*pair) for pair in zip(states, rest, strict=True)]
-    if whole[0].shape[0] == rows:
-        return tuple(whole), (None,) * len(whole)
-    return tuple(zip(*[split_axis(s, [rows], axis=0) for s in whole], strict=True))
+def _begun(states: States, sizes: list[int]) -> tuple[States, list[States]]:
+    """States of the sequences that go on the longest, and of others, those that join last first."""
+    cuts = [n for n in sizes if n < states[0].shape[0]]
+    if not cuts:
+        return states, []
+    first, *others = zip(*[split_axis(s, cuts, axis=0) for s in states], strict=True)
+    return first, others[::-1]
 
 
-def _joined(state: Variable, rest: Any) -> Variable:
-    return state if rest is None else Concat.call(state, rest, axis=0)
+def _joined(states: States, *others: States) -> States:
+    """States with the rows of others after theirs."""
+    if not others:
+        return states
+    return tuple([Concat.call(*each, axis=0) for each in zip(states, *others, strict=True)])
 
 
 def _check(
