@@ -97,6 +97,13 @@ def test_ill_fitting_input_is_refused(q, k, v, message):
         F.scaled_dot_product_attention(q, k, v)
 
 
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u1"])
+def test_a_mask_of_numbers_for_truth_is_refused(dtype):
+    """The cure was to make it floating, and so to add 0 and 1 to the scores."""
+    with pytest.raises(InvalidType, match=r"Cure: write attn_mask\.astype\(bool\), where 0"):
+        F.scaled_dot_product_attention(Q, K, V, attn_mask=TRUTH.astype(dtype))
+
+
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_what_minus_infinity_keeps_from_all_keys_is_zero(is_causal):
     """As by truth values: the softmax of nothing was NaN, with the gradients of all queries."""

@@ -70,7 +70,15 @@ def scaled_dot_product_attention(
     allowed = _causal(products) if is_causal else None
     some = None
     if attn_mask is not None:
-        if backend.of(attn_mask).kind(attn_mask.dtype) == "b":
+        kind = backend.of(attn_mask).kind(attn_mask.dtype)
+        if kind in "iu":
+            raise InvalidType(
+                "attn_mask.dtype is bool, or that of query",
+                dtype_name(attn_mask),
+                operation="scaled_dot_product_attention",
+                cure="write attn_mask.astype(bool), where 0 keeps a query from a key.",
+            )
+        if kind == "b":
             mask = as_array(attn_mask)
             allowed = mask if allowed is None else products.xp.logical_and(mask, allowed)
         else:
