@@ -108,6 +108,16 @@ for _theirs, _ours in {
 
 _INSIDE = {
     "initializers": "get_initializer",
+    "functions.connection.convolution_2d": "pair",
+    "functions.connection.deconvolution_2d": "pair",
+    "functions.connection.linear": "as_mat",
+    "functions.connection.n_step_lstm": "stack_weight",
+    "functions.rnn.n_step_lstm": "stack_weight",
+    "functions.pooling.pooling_2d": "pair",
+    "links.connection.convolution_2d": "pair",
+    "links.connection.deconvolution_2d": "pair",
+    "links.model.vision.vgg": "max_pooling_2d",
+    "links.model.vision.googlenet": "average_pooling_2d",
     "dataset.convert": "concat_arrays",
     "functions.activation.lstm": "extract_gates",
     "functions.rnn.lstm": "extract_gates",
@@ -124,6 +134,10 @@ for _path, _names in _INSIDE.items():
         NAMES[f"chainer.{_path}._{_name}"] = f"plugrad_chainer.here.inside.{_name}"
 for _path in ("cuda", "backends.cuda"):
     NAMES[f"chainer.{_path}._get_device"] = "chainer.cuda.get_device"
+for _path in ("pooling.pooling_2d", "pooling_2d"):
+    NAMES[f"chainer.functions.{_path}.Pooling2D"] = "plugrad_chainer.here.inside.Pooling2D"
+NAMES["chainer.functions.Pooling2D"] = "plugrad_chainer.here.inside.Pooling2D"
+NAMES["chainer.utils.type_check._argname"] = "chainer.utils.type_check.argname"
 for _name in ("get_link_hooks", "version"):
     NAMES[f"chainer._{_name}"] = f"plugrad_chainer.here.inside.{_name}"
 NAMES["chainer.dataset.convert._concat_arrays_with_padding"] = (

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import plugrad_chainer
 
-from core import as_array, dataset, initializers, serializers
+from core import FunctionNode, as_array, dataset, initializers, serializers
 from core import functions as F
+from core.compat import type_check
 from core.link.hook import ForwardArgs, LinkHook
 from core.link.initializer import as_initializer
 from core.registry.configuration import current_state
@@ -40,6 +41,54 @@ def concat_arrays(arrays: Any, padding: Any) -> Any:
     """Arrays, or numbers, with a new first axis, filled up by `padding` where that is not None."""
     listed = [np.asarray(each) if isinstance(each, tuple | list) else each for each in arrays]
     return dataset.concat_examples(listed, padding=padding)
+
+
+class Pooling2D(FunctionNode):
+    """Base of a program's own poolings: the sizes of windows as Chainer's poolings keep them."""
+
+    def __init__(
+        self,
+        ksize: Any,
+        stride: Any = None,
+        pad: Any = 0,
+        cover_all: bool = True,
+        return_indices: bool = False,
+    ) -> None:
+        self.kh, self.kw = pair(ksize)
+        self.sy, self.sx = pair(ksize if stride is None else stride)
+        self.ph, self.pw = pair(pad)
+        self.cover_all, self.return_indices = cover_all, return_indices
+
+    def check_type_forward(self, in_types: Any) -> None:
+        """One floating input of images."""
+        type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f")
+        type_check.expect(in_types[0].ndim == 4)
+
+
+def pair(x: Any) -> Any:
+    """Two numbers as they are; one number twice."""
+    return x if hasattr(x, "__getitem__") else (x, x)
+
+
+def as_mat(x: Any) -> Any:
+    """An array with two axes: all but the first become one."""
+    return x if x.ndim == 2 else x.reshape(len(x), -1)
+
+
+def stack_weight(ws: Any) -> Any:
+    """Weights of gates with their rows interleaved."""
+    stacked = F.stack(ws, axis=1)
+    return F.reshape(stacked, (-1, *stacked.shape[2:]))
+
+
+def max_pooling_2d(x: Any) -> Any:
+    """The pooling of VGG's networks."""
+    return F.max_pooling_2d(x, ksize=2)
+
+
+def average_pooling_2d(x: Any) -> Any:
+    """The last pooling of GoogLeNet."""
+    return F.average_pooling_2d(x, ksize=7, stride=1)
 
 
 def extract_gates(x: Any, n_split: int = 4) -> list[Any]:
