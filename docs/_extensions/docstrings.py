@@ -1,7 +1,8 @@
-"""Docstrings are plain text with code between backticks: signs that mean more are escaped."""
+"""What autodoc reads: signatures, and docstrings, whose plain text has code between backticks."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -45,7 +46,20 @@ def process(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
     lines[:] = as_fields(escaped(lines))
 
 
+def signature(
+    app: Any, what: str, name: str, thing: Any, options: Any, found: str | None, returned: Any
+) -> tuple[str, None] | None:
+    """The arguments of a class as Python tells them; autodoc takes those of any `__new__` first."""
+    from sphinx.util.inspect import stringify_signature
+
+    if what != "class" or found is None:
+        return None
+    told = inspect.signature(thing)
+    return stringify_signature(told, show_annotation=False, show_return_annotation=False), None
+
+
 def setup(app: Any) -> dict[str, bool]:
-    """Listen to docstrings."""
+    """Listen to docstrings and signatures."""
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-process-signature", signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

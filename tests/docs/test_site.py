@@ -112,6 +112,13 @@ def test_what_is_returned_has_no_type_made_of_its_words(site: Path) -> None:
     assert "Returns<" in text and "Return type<" not in text
 
 
+def test_links_show_the_arguments_that_they_take(site: Path) -> None:
+    """Not those of the `__new__` that they share."""
+    text = (site / "reference/api/links.connection.html").read_text("utf-8")
+    shown = re.sub("<[^>]+>", "", text)
+    assert "Linear(in_size, out_size=None, nobias=False," in shown and "**given)" not in shown
+
+
 def test_search_needs_no_server(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
