@@ -4,6 +4,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import core
@@ -34,6 +35,7 @@ VALUES = {
     "Variable": core.Variable,
     "Link": core.Link,
     "core": core,
+    "np": np,
 }
 
 

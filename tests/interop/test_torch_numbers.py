@@ -15,11 +15,19 @@ X = RNG.normal(size=(4, 8, 3, 3))
 LABELS = RNG.integers(0, 8, (4, 3, 3))
 WEIGHTS = RNG.uniform(0.5, 2, 8)
 P = RNG.uniform(size=X.shape)
+SHARES = P / P.sum(axis=1, keepdims=True)
+WEIGHTED = WEIGHTS[:, None, None]
+SIGNS = np.sign(RNG.normal(size=X.shape))
+HITS = (SIGNS > 0).astype(int)
 
 
-def smoothed(t, share):
-    one = F.one_hot(t, 8, axis=1, dtype="float64")
-    return one * (1 - share) + share / 8
+def focal(x, e):
+    return F.mean(F.expm1(-e) ** 2 * e)
+
+
+def binary(x, reduction):
+    t = torch.tensor(HITS, dtype=x.dtype)
+    return there.binary_cross_entropy_with_logits(x, t, reduction=reduction)
 
 
 def weighted(x, t, w):
@@ -46,17 +54,77 @@ def weighted(x, t, w):
             lambda x: there.cross_entropy(x, torch.tensor(LABELS), torch.tensor(WEIGHTS)),
         ),
         (
-            lambda x: F.softmax_cross_entropy(x, smoothed(LABELS, 0.1)),
+            lambda x: F.softmax_cross_entropy(x, LABELS, label_smoothing=0.1),
             lambda x: there.cross_entropy(x, torch.tensor(LABELS), label_smoothing=0.1),
         ),
         (
             lambda x: F.sigmoid_cross_entropy(x, P),
             lambda x: there.binary_cross_entropy_with_logits(x, torch.tensor(P)),
         ),
+        (
+            lambda x: x * F.sigmoid(1.5957691216 * x * (1 + 0.044715 * x * x)),
+            lambda x: there.gelu(x, approximate="tanh"),
+        ),
+        (lambda x: x * F.tanh(F.softplus(x)), there.mish),
+        (lambda x: x * F.relu6(x + 3) / 6, there.hardswish),
+        (lambda x: x[:, :4] * F.sigmoid(x[:, 4:]), lambda x: there.glu(x, 1)),
+        (
+            lambda x: F.mean((1 + (WEIGHTED - 1) * P) * F.softplus(-x) + (1 - P) * x),
+            lambda x: there.binary_cross_entropy_with_logits(
+                x, torch.tensor(P), pos_weight=torch.tensor(WEIGHTED)
+            ),
+        ),
+        (
+            lambda x: F.softmax_cross_entropy(x, SHARES, soft_target_loss="kl-divergence"),
+            lambda x: (
+                there.kl_div(x.log_softmax(1), torch.tensor(SHARES), reduction="none").sum(1).mean()
+            ),
+        ),
+        (
+            lambda x: F.mean(F.exp(x) - P * x),
+            lambda x: there.poisson_nll_loss(x, torch.tensor(P)),
+        ),
+        (
+            lambda x: F.gaussian_nll(core.Variable(P), x, F.log(core.Variable(P + 1)), "mean"),
+            lambda x: there.gaussian_nll_loss(x, torch.tensor(P), torch.tensor(P + 1), full=True),
+        ),
+        (
+            lambda x: F.sum(F.normalize(x, eps=1e-12) * F.normalize(x[::-1], eps=1e-12), axis=1),
+            lambda x: there.cosine_similarity(x, x.flip(0)),
+        ),
+        (
+            lambda x: F.mean(F.relu(-SIGNS * (x - P))),
+            lambda x: there.margin_ranking_loss(x, torch.tensor(P), torch.tensor(SIGNS)),
+        ),
+        (
+            lambda x: F.mean(F.huber_loss(x, P, 0.3, reduce="no")) / 0.3,
+            lambda x: there.smooth_l1_loss(x, torch.tensor(P), beta=0.3),
+        ),
+        (
+            lambda x: np.take_along_axis(x, np.argsort(-x, axis=1)[:, :3], 1),
+            lambda x: x.topk(3, 1).values,
+        ),
+        (lambda x: np.quantile(x, 0.3, axis=1), lambda x: x.quantile(0.3, 1)),
+        (np.nan_to_num, torch.nan_to_num),
+        (
+            lambda x: focal(x, F.sigmoid_cross_entropy(x, HITS, reduce="no")),
+            lambda x: torch.mean(
+                (1 - torch.exp(-binary(x, "none"))) ** 2 * binary(x, "none"),
+            ),
+        ),
     ],
 )
 def test_functions(ours, theirs):
-    np.testing.assert_allclose(ours(core.Variable(X)).array, theirs(torch.tensor(X)), rtol=1e-12)
+    np.testing.assert_allclose(ours(core.Variable(X)).array, theirs(torch.tensor(X)), rtol=1e-9)
+
+
+def test_hard_draws_are_one_hot_with_the_gradient_of_soft_ones():
+    x, g = core.Variable(X), RNG.normal(size=X.shape)
+    y = F.gumbel_softmax(x)
+    hard = y + (F.one_hot(F.argmax(y, 1), y.shape[1], axis=1, dtype=y.dtype).array - y.array)
+    found, soft = (core.grad([z], [x], [core.Variable(g)])[0].array for z in (hard, y))
+    np.testing.assert_allclose(hard.array.max(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(found, soft)
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
