@@ -38,7 +38,9 @@ FUNCTIONS: dict[str, str | tuple[str, ...]] = {
     "bce": "sigmoid_cross_entropy",
     "bce_loss": "sigmoid_cross_entropy",
     "bce_with_logits": "sigmoid_cross_entropy",
-    "binary_cross_entropy": "sigmoid_cross_entropy",
+    "binary_cross_entropy": (
+        "core.functions.sigmoid_cross_entropy(core.functions.log(x / (1 - x)), x)"
+    ),
     "binary_cross_entropy_with_logits": "sigmoid_cross_entropy",
     "binary_crossentropy": "sigmoid_cross_entropy",
     "binary_focal_crossentropy": "sigmoid_cross_entropy",

@@ -15,7 +15,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
     "backends": {"cpu": "numpy", "cupy": "cuda", "gpu": "cuda", "np": "numpy"},
     "functions": FUNCTIONS,
     "links": {
-        "BCELoss": "core.functions.sigmoid_cross_entropy",
+        "BCELoss": FUNCTIONS["binary_cross_entropy"],
         "Bidirectional": "NStepBiLSTM",
         "Chain": "core.Chain",
         "ChainDict": "core.ChainDict",

@@ -118,6 +118,8 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: F.dropout3d, "core.links.Dropout"),
         (lambda: L.ReplicationPad2d, "core.functions.pad"),
         (lambda: L.Softsign, "x / "),
+        (lambda: F.binary_cross_entropy, r"log\(x / \(1 - x\)\)"),  # which takes probabilities
+        (lambda: L.BCELoss, r"log\(x / \(1 - x\)\)"),
         (lambda: F.slogdet, "numpy.linalg.slogdet"),
         (lambda: L.EmbedID(3, 2, padding_idx=0), "'ignore_label'"),
         (lambda: core.training.extensions.sgd, "core.optimizers.SGD"),
