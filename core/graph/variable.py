@@ -27,7 +27,7 @@ from core.graph.variable_node import VariableNode
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
-    from core.typing import Array, BackendArray
+    from core.typing import Array, BackendArray, MaybeArray
 
 
 @answering("cleargrad", "retain_data")
@@ -107,7 +107,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         return real_names(self)
 
     @property
-    def array(self) -> BackendArray:
+    def array(self) -> MaybeArray:
         """The array; setting it does not change the graph."""
         return self._array
 
@@ -180,7 +180,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         source.set_grad(gradient)
 
     @property
-    def grad(self) -> BackendArray:
+    def grad(self) -> MaybeArray:
         """The gradient as an array, or None."""
         source = self._source or self._constant
         gradient: Any = None if source is None else source._grad

@@ -136,6 +136,5 @@ class Accumulating(Optimizer):
         for path, parameter in self._target().namedparams(include_uninit=False):
             grad = part.optional_value(path, None if loading else parameter.grad)
             if loading:
-                parameter.grad = None if grad is None else parameter.device.send(grad)
-                if grad is not None and change != 1:
-                    parameter.grad *= change
+                sent = None if grad is None else parameter.device.send(grad)
+                parameter.grad = sent if sent is None or change == 1 else sent * change

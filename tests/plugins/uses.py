@@ -14,6 +14,7 @@ import core.functions as F
 import core.links as L
 from core import Variable, datasets, initializers, iterators, optimizers, serializers, training
 from core.training import extensions, triggers, updaters
+from core.typing import Array
 
 images = np.ones((2, 3, 8, 8), "f")
 x = Variable(np.ones((2, 3), "f"), name="x")
@@ -46,6 +47,19 @@ F.no_such_function(x)  # wrong: no_such_function
 wrong_number: int = F.relu(x)  # wrong: Variable
 
 y = F.maximum(x, 0.5) + F.add(x, images, 1) + F.concat([x, images], axis=0) + F.where(x > 0, x, 0.0)
+
+
+# Arrays, which parameters without a shape and gradients before backward have not got yet
+def squares(p: core.Parameter, a: Array) -> float:
+    if p.array is None or p.grad is None:
+        F.relu("x")  # wrong: Array
+        return 0.0
+    near = (p.array == p.grad).all() or (p.array != 0).any()
+    return float((p.grad * p.grad).sum()) + len(a) + len(p.array) + bool(near)
+
+
+squares(core.Parameter(0, (2, 3)), images)
+squares(core.Parameter(0, (2, 3)), x)
 
 # Functions whose result depends on a flag, or on how many arguments there are
 y, mask = F.dropout(x, 0.3, return_mask=True)
