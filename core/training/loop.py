@@ -84,6 +84,7 @@ class Loop(Extended):
         self.is_resumed = False
         self._run_is_told = True
         self._aside: Path | None = None
+        self._left: list[str] = []  # extensions to be asked in this iteration, in their order
         updater.connect_trainer(self)
         for extension in extensions or ():
             self.extend(extension)
@@ -245,15 +246,30 @@ class Loop(Extended):
     def _turns(self) -> Generator[None, None, None]:
         """Once for each step: whoever asks for the next one has made it."""
         # Asked first: what the stop trigger remembers is then as in any snapshot. A resumed run
-        # asks it about the observation that was saved.
+        # asks it about the observation that was saved, when the extensions that were left, behind
+        # the snapshot or from the one that raised on, have been called.
+        with self.reporter.scope(self.observation):
+            self._call_those_left()
         while not self._is_interrupted() and not self.stop_trigger(self):
             self.observation = {}
             with self.reporter.scope(self.observation):
                 yield
-                for name, entry in self._order:
-                    with naming(name, "__call__"):
-                        if entry.trigger(self):
-                            entry.extension(self)
+                self._left = [name for name, _ in self._order]
+                self._call_those_left()
+
+    def _call_those_left(self) -> None:
+        """Call the extensions that are left in this iteration, where their triggers fire."""
+        known = dict(self._order)
+        while self._left:
+            name = self._left.pop(0)  # what a snapshot saves is left behind it
+            entry = known.get(name)
+            try:
+                with naming(name, "__call__"):
+                    if entry is not None and entry.trigger(self):
+                        entry.extension(self)
+            except BaseException:
+                self._left.insert(0, name)
+                raise
 
     def _is_interrupted(self) -> bool:
         """Whether a signal asks the run to end, on any of several ranks."""
@@ -349,6 +365,7 @@ class Loop(Extended):
             with naming(name, "serialize"):
                 _serialize(entry.extension, serializer["extensions"][name])
                 _serialize(entry.trigger, serializer["extension_triggers"].optional(name))
+        left = json.loads(serializer.optional_value("left", json.dumps(self._left)))
         # The stop trigger is asked about the last step when the next one is due.
         observed = serializer("observation", saved_observation(self.observation))
         elapsed = serializer("_snapshot_elapsed_time", self._elapsed())
@@ -360,7 +377,7 @@ class Loop(Extended):
             # Whatever the saved run was to be: past the length of this one it is over.
             call(self.stop_trigger, "count_from_beginning")
             self._run_is_told = not serializer.lacks("run_id")
-            self.observation = loaded_observation(observed)
+            self.observation, self._left = loaded_observation(observed), left
             self._elapsed_before = float(elapsed)
             self.draw_on_from(state)
 

@@ -106,6 +106,30 @@ def test_an_error_in_a_step_leaves_the_snapshot_of_the_step_before(whole, tmp_pa
         assert small.state(trainer) == whole[1]
 
 
+@pytest.mark.parametrize(("fails_at", "priority"), [(3, 150), (5, 150), (5, -200)])
+def test_a_run_goes_on_with_the_extension_that_has_raised(tmp_path, fails_at, priority):
+    def run(out, fails_at=None):
+        def fail(trainer):
+            if trainer.updater.iteration == fails_at:
+                raise ArithmeticError
+
+        options = {"snapshots": (1, "epoch"), "autoload": True, "snapshot_on_error": True}
+        trainer, every = small.trainer(tmp_path / out, **options), (1, "iteration")
+        trainer.extend(fail, trigger=every, priority=priority)
+        trainer.extend(extensions.ExponentialShift("alpha", 0.9), trigger=every)
+        late = extensions.ExponentialShift("beta1", 0.99)
+        trainer.extend(late, trigger=every, priority=-300)  # behind the snapshot
+        try:
+            trainer.run(show_loop_exception_msg=False)
+        except ArithmeticError:
+            assert fails_at == trainer.updater.iteration
+        return small.state(trainer)
+
+    whole = run("whole")
+    run("in parts", fails_at)
+    assert run("in parts") == whole
+
+
 @settings(max_examples=5)
 @given(st.lists(st.integers(1, STEPS), min_size=1, max_size=4, unique=True).map(sorted))
 def test_stopped_and_resumed_several_times(whole, tmp_path_factory, stops):

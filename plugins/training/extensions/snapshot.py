@@ -81,7 +81,7 @@ def snapshot(
       `functools.partial(load_npz, strict=False)` for a training that has got a further extension.
     - `snapshot_on_error` saves also when training ends by an exception, unless the iteration is
       saved already. A run that resumes from there goes on after the batch, and the random numbers,
-      which the step that failed has taken.
+      which the step that failed has taken; or with the extension that has raised.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
     - Where several ranks train together, one file has the state of all: the first rank writes it,
