@@ -42,7 +42,9 @@ FUNCTIONS: dict[str, str | tuple[str, ...]] = {
         "core.functions.sigmoid_cross_entropy(core.functions.log(x / (1 - x)), x)"
     ),
     "binary_cross_entropy_with_logits": "sigmoid_cross_entropy",
-    "binary_crossentropy": "sigmoid_cross_entropy",
+    "binary_crossentropy": (
+        "core.functions.sigmoid_cross_entropy(core.functions.log(x / (1 - x)), x)"
+    ),
     "binary_focal_crossentropy": "sigmoid_cross_entropy",
     "bmm": "matmul",
     "cat": "concat",
