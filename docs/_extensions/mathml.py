@@ -15,8 +15,11 @@ def inline(writer: Any, node: nodes.math) -> None:
 
 
 def block(writer: Any, node: nodes.math_block) -> None:
-    """A formula by itself."""
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    """A formula by itself; one of several lines has them below each other."""
+    text = node.astext()
+    if r"\\" in text:
+        text = rf"\begin{{split}}{text}\end{{split}}"
+    writer.body.append(f'<div class="math">{convert(text, display="block")}</div>')
     raise nodes.SkipNode
 
 
