@@ -147,16 +147,17 @@ def test_time(save_at):
 values = st.lists(st.floats(-9, 9), min_size=5, max_size=5)
 
 
-@given(values, st.integers(0, 20))
+@given(st.lists(st.floats(-9, 9) | st.just(math.nan), min_size=5, max_size=5), st.integers(0, 20))
 def test_best_values(means, save_at):
     def observe(i):
         return {"x": means[(i - 1) // 4]} if i % 2 else {}
 
     for make, better in ((triggers.MaxValueTrigger, max), (triggers.MinValueTrigger, min)):
+        numbers = [[x for x in means[:i] if not math.isnan(x)] for i in range(6)]
         expected = [
             4 * (i + 1)
-            for i in range(5)
-            if i == 0 or means[i] not in means[:i] and better(means[: i + 1]) == means[i]
+            for i, x in enumerate(means)
+            if not math.isnan(x) and x not in numbers[i] and better(numbers[i + 1]) == x
         ]
         found = fired(lambda m=make: m("x", (4, "iteration")), 20, 7, save_at, observe)
         assert found == expected

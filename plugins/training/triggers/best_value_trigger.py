@@ -37,7 +37,7 @@ class BestValueTrigger(NeedsInit):
     """Fires when the mean of the observed `key` is better than at all earlier checks.
 
     `compare(best, new)` says whether the new value is better; `trigger` when to check. The mean is
-    taken over the iterations since the last check.
+    taken over the iterations since the last check; NaN is never the best.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class BestValueTrigger(NeedsInit):
             return False
         value = mean_of(self._summary, self._key, type(self).__name__, trainer.observation)
         self._summary = DictSummary()
-        if not (math.isnan(self._best) or self._compare(self._best, value)):
+        if math.isnan(value) or not (math.isnan(self._best) or self._compare(self._best, value)):
             return False
         self._best = value
         return True
