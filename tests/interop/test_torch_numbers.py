@@ -42,6 +42,30 @@ def weighted(x, t, w):
         (lambda x: -F.softplus(-50 * x), lambda x: there.logsigmoid(50 * x)),
         (lambda x: F.logcumsumexp(90 * x, axis=1), lambda x: torch.logcumsumexp(90 * x, 1)),
         (lambda x: F.pixel_shuffle(x, 2), lambda x: there.pixel_shuffle(x, 2)),
+        (
+            lambda x: F.softmax_cross_entropy(x, LABELS),
+            lambda x: there.nll_loss(there.log_softmax(x, 1), torch.tensor(LABELS)),
+        ),
+        (
+            lambda x: F.sum(F.sigmoid_cross_entropy(x, P, reduce="no")),
+            lambda x: there.binary_cross_entropy(x.sigmoid(), torch.tensor(P), reduction="sum"),
+        ),
+        (
+            lambda x: F.pad(x, ((0, 0), (0, 0), (2, 1), (0, 1)), "reflect"),
+            lambda x: there.pad(x, (0, 1, 2, 1), "reflect"),
+        ),
+        (
+            lambda x: F.group_normalization(x, 8, np.ones(8), np.zeros(8)),
+            there.instance_norm,
+        ),
+        (
+            lambda x: F.gaussian_kl_divergence(x, x * x),
+            lambda x: -0.5 * torch.sum(1 + x * x - x**2 - (x * x).exp()),
+        ),
+        (
+            lambda x: F.sparse_matmul(core.utils.to_coo(HITS[0, :, 0] * 1.0), x[0, 0]),
+            lambda x: torch.sparse.mm(torch.tensor(HITS[0, :, 0] * 1.0).to_sparse(), x[0, 0]),
+        ),
         (lambda x: F.pixel_unshuffle(x, 3), lambda x: there.pixel_unshuffle(x, 3)),
         (lambda x: F.normalize(x, eps=0.0), there.normalize),
         (
