@@ -54,7 +54,7 @@ def test_children_set_outside_the_scope_stay_outside_or_replace():
     net.extra = L.Linear(1, 1)
     assert "extra" not in [name for name, _ in net._named_children()]
     new = net.l1 = L.Linear(2, 3, nobias=True)
-    assert net["l1"] is new and new.name == "l1"
+    assert net["l1"] is new and new.name == "l1" and net.extra.name is None
     assert "/l1/b" not in [path for path, _ in net.namedparams()]
     with pytest.raises(TypeError, match="expected a link as its child, got int"):
         net.l1 = 3

@@ -55,6 +55,16 @@ def test_only_what_is_set_in_the_scope_is_registered():
     assert [name for name, _ in link.namedparams()] == ["/x", "/y", "/inner", "/z"]
 
 
+def test_a_parameter_outside_of_the_scope_is_told_of_where_the_others_are_trained():
+    link = Pair()
+    core.optimizers.SGD().setup(link)
+    link.again = link.x
+    link.fixed = core.Parameter(0, (2,), requires_grad=False)
+    with pytest.warns(UserWarning, match=r"Pair\.late: this parameter is neither trained nor"):
+        link.late = core.Parameter(0, (2,))
+    assert [name for name, _ in link.namedparams()] == ["/x", "/y"]
+
+
 def test_the_scope_closes_on_an_exception():
     link = Pair()
     with pytest.raises(ZeroDivisionError), link.init_scope():
@@ -491,6 +501,9 @@ def test_moving_takes_parameters_persistents_and_what_has_no_size():
         assert backend.of(array).name == "strict"
     assert link.to_cpu() is link
     assert isinstance(link.y.array, np.ndarray) and isinstance(link.count, np.ndarray)
+    chain = core.Chain(link=link)
+    assert chain.to_device("strict") is chain and link.x.backend.name == "strict"
+    assert chain.to_cpu() is chain and isinstance(link.x.array, np.ndarray)
 
 
 def test_new_links_are_made_on_the_current_backend():

@@ -23,12 +23,12 @@ from plugins.serializers.torch_file import tensors_of
 RNG = np.random.default_rng(0)
 
 
-def archive(body, storages=(), name="archive", **more):
+def archive(body, storages=(), name="archive", byteorder="little", **more):
     """A file as torch.save writes it, of a pickle and storages."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made:
         made.writestr(f"{name}/data.pkl", body)
-        made.writestr(f"{name}/byteorder", "little")
+        made.writestr(f"{name}/byteorder", byteorder)
         for i, array in enumerate(storages):
             made.writestr(f"{name}/data/{i}", array.tobytes())
         for each, data in more.items():
@@ -37,14 +37,24 @@ def archive(body, storages=(), name="archive", **more):
     return file
 
 
-def stream(body, storages=()):
+def stream(body, storages=(), order="<"):
     """A file as torch.save wrote it before PyTorch 1.6."""
-    machine = {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}
+    machine = {"protocol_version": 1001, "little_endian": order == "<", "type_sizes": {}}
     first = [pickle.dumps(x, 2) for x in (0x1950A86A20F9469CFC6C, 1001, machine)]
     data = b"".join([*first, body, pickle.dumps([str(i) for i in range(len(storages))], 2)])
     for array in storages:
-        data += struct.pack("<q", array.size) + array.tobytes()
+        data += struct.pack(f"{order}q", array.size) + array.tobytes()
     return io.BytesIO(data)
+
+
+def big_archive(body, storages):
+    """As `archive`, on a machine whose numbers begin with the highest byte."""
+    return archive(body, [array.byteswap() for array in storages], byteorder="big")
+
+
+def big_stream(body, storages):
+    """As `stream`, on a machine whose numbers begin with the highest byte."""
+    return stream(body, [array.byteswap() for array in storages], ">")
 
 
 def _int(n):
@@ -71,7 +81,7 @@ def state(**tensors):
     return b"\x80\x02ccollections\nOrderedDict\n)R(" + items + b"u."
 
 
-@pytest.mark.parametrize("file", [archive, stream])
+@pytest.mark.parametrize("file", [archive, stream, big_archive, big_stream])
 def test_a_file_is_read_without_pytorch(file):
     W, b = RNG.normal(size=(3, 2)).astype("f"), RNG.normal(size=4)
     body = state(
@@ -265,6 +275,20 @@ def test_mapping_says_what_is_what():
     assert (model["left"].W.array == 1).all() and (model["right"].W.array == 2).all()
     with pytest.raises(CheckpointError, match="another name for each tensor"):
         load_torch(weights(**arrays), model, lambda name: "same")
+
+
+def test_no_tensor_is_taken_twice_where_modules_lie_in_one_another():
+    names = "a.weight", "a.bias", "b.weight", "b.bias", "a.inner.weight", "a.inner.bias"
+    shapes = [(2, 2), (2,)] * 3
+    body = state(**{
+        name.replace(".", "__"): tensor(i, int(np.prod(shape)), shape)
+        for i, (name, shape) in enumerate(zip(names, shapes, strict=True))
+    })  # fmt: skip
+    storages = [np.full(shape, i, "f") for i, shape in enumerate(shapes)]
+    model = core.ChainDict(**{name: L.Linear(2, 2) for name in ("one", "two", "three")})
+    load_torch(archive(body, storages), model)
+    found = [(link.W.array[0, 0], link.b.array[0]) for link in model.values()]
+    assert found == [(0, 1), (2, 3), (4, 5)]
 
 
 def test_what_the_order_does_not_tell_is_refused():
