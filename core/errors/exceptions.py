@@ -202,8 +202,9 @@ def nearest(
 ) -> str:
     """End of a sentence that offers the nearest of `known`, or nothing where none is near.
 
-    Case does not count. With a `kind` of `core.errors.synonyms.TABLE` the names of other libraries
-    are known too. `elsewhere` maps names of other places, folded, to what is written there.
+    Case does not count, and a name may be how another begins or ends. With a `kind` of
+    `core.errors.synonyms.TABLE` the names of other libraries are known too. `elsewhere` maps names
+    of other places, folded, to what is written there.
 
     >>> nearest("rleu", ["relu", "tanh"]), nearest("ReLU", ["relu", "tanh"])
     (" Did you mean 'relu'?", " Did you mean 'relu'?")
@@ -225,9 +226,12 @@ def nearest(
         other = ours(word, kind, spelt) or (elsewhere or {}).get(word)
         if other:
             return f" Did you mean {quoted(other)}?"
-    near = [word for word in spelt if sorted(word) == sorted(folded(name))]  # letters exchanged
-    cutoff = 0.7 if len(name) > 2 else 0.6  # of two letters one may be wrong
-    near = near or difflib.get_close_matches(folded(name), list(spelt), n=1, cutoff=cutoff)
+    word, n = folded(name), len(name)
+    near = [each for each in spelt if sorted(each) == sorted(word)]  # letters exchanged
+    near = near or sorted([each for each in spelt if n > 2 and each.startswith(word)], key=len)
+    near = near or sorted([each for each in spelt if n > 4 and each.endswith(word)], key=len)
+    cutoff = 0.7 if n > 2 else 0.6  # of two letters one may be wrong
+    near = near or difflib.get_close_matches(word, list(spelt), n=1, cutoff=cutoff)
     return f" Did you mean {spelt[near[0]]!r}?" if near else ""
 
 
