@@ -179,10 +179,11 @@ def _fill(name: str, value: Any, stored: Array) -> Any:
 
 def _check_held(name: str, stored: Array, wanted: Any) -> None:
     """Refuse numbers that fewer bits, or no sign, would make others of, and floats infinite."""
-    kind = {"i": "integers", "u": "integers", "f": "numbers"}.get(stored.dtype.kind)
+    kind = {"i": "integers", "u": "integers", "f": "numbers", "c": "numbers"}.get(stored.dtype.kind)
     if kind is None or np.can_cast(stored.dtype, wanted):
         return
-    finite = stored[np.isfinite(stored)]
+    parts = np.array([stored.real, stored.imag]) if stored.dtype.kind == "c" else stored
+    finite = parts[np.isfinite(parts)]
     if not finite.size:
         return
     ends = np.array([finite.min(), finite.max()])

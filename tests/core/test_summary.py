@@ -83,6 +83,7 @@ def test_shared_and_frozen_parameters():
     link = core.Chain(one=L.Linear(2, 2), two=L.Linear(2, 2))
     link.two.W = link.one.W
     link.one.disable_update()
+    assert repr(link.one).count(" frozen") == 2
     found = core.summary(link)
     assert [row.parameters for row in found.rows] == [0, 6, 2]
     assert found.parameters == 8 and found.frozen == 6

@@ -1,5 +1,7 @@
 """Values that files or arrays could only hold as others: they are refused."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from kinds import Bag
 
 from core.errors import CheckpointError
+from core.serializers import load_npz, save_npz
 
 
 @given(
@@ -48,6 +51,20 @@ def test_floats_are_loaded_to_rounding_or_refused(kind, path, stored, dtype):
     else:
         assert loaded.values["a"].tobytes() == expected.tobytes()
         assert np.isinf(expected).sum() == np.isinf(stored).sum()
+
+
+@pytest.mark.parametrize("number", [-1e300, 1e300j, complex(math.inf, 1e300)])
+def test_complex_numbers_that_would_become_infinite_are_refused(path, number):
+    save_npz(path, Bag(first=np.ones(1), a=np.array([1j, number, math.nan])))
+    loaded = Bag(first=np.zeros(1), a=np.zeros(3, "c8"))
+    with pytest.raises(
+        CheckpointError, match=r"numbers that complex64 can hold, .*1e\+300.* complex128"
+    ):
+        load_npz(path, loaded)
+    assert loaded.values["first"] == 0 and not loaded.values["a"].any()
+    save_npz(path, Bag(a=np.array([1 / 3, math.inf, complex(0, math.nan)])))
+    load_npz(path, loaded := Bag(a=np.zeros(3, "c8")))
+    assert loaded.values["a"][0] == np.complex64(1 / 3)
 
 
 texts = st.text("a\0", max_size=4) | st.binary(max_size=4)
