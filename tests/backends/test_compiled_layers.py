@@ -290,6 +290,7 @@ PIECEWISE = [
     F.leaky_relu,
     lambda x: F.leaky_relu(x, 0.01),
     lambda x: F.clipped_relu(x, 1.0),
+    F.hard_sigmoid,
     lambda x: F.clip(x, -1.0, 0.5),
     lambda x: F.clip(x, None, 0.0),
 ]

@@ -69,11 +69,7 @@ _OF_FEW = (  # whose result may have a few elements
     "math.norm:BatchL2NormSquared",
 )
 _SEVERAL_OUTPUTS = ("rnn.slstm:SLSTM", "rnn.tree_lstm:TreeLSTM")
-_FORWARD_ONLY = (  # whose gradients have kernels by hand
-    "activation.clipped_relu:ClippedReLU",
-    "activation.crelu:CReLU",
-    "activation.hard_sigmoid:HardSigmoid",
-)
+_FORWARD_ONLY = ("activation.crelu:CReLU",)  # whose gradients have kernels by hand
 _BACKWARD_ONLY = (
     "math.arithmetic:Power",
     "math.trigonometric:Arccos",

@@ -160,6 +160,9 @@ def backward(
 # -- rectifiers ------------------------------------------------------------------------------------
 
 
+_FIFTH = number(0.2)
+
+
 @emitted
 def _rectify(e: Emitter, x: Any, y: Any, start: Any, stop: Any) -> None:
     for i, lanes in pieces(e, stop - start):
@@ -204,6 +207,23 @@ def _leaky_relu_gradient(
 
 
 @compiled
+def _clipped_relu(x: Read1, y: Write1, high: Real, start: int, stop: int) -> None:
+    x, y = x[start:stop], y[start:stop]
+    for i in range(x.size):
+        above = ZERO if x[i] <= ZERO else x[i]
+        y[i] = high if above > high else above
+
+
+@compiled
+def _hard_sigmoid(x: Read1, y: Write1, start: int, stop: int) -> None:
+    x, y = x[start:stop], y[start:stop]
+    for i in range(x.size):
+        value = _FIFTH * x[i] + HALF
+        above = ZERO if value <= ZERO else value
+        y[i] = ONE if above > ONE else above
+
+
+@compiled
 def _strictly_between(x: Read1, g: Read1, gx: Write1, high: Real, start: int, stop: int) -> None:
     x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
     for i in range(g.size):
@@ -223,6 +243,8 @@ leaky_relu = forward(_leaky_relu, "slope", otherwise=plain.leaky_relu, calls=2)
 leaky_relu_gradient = backward(
     _leaky_relu_gradient, "slope", otherwise=plain.leaky_relu_gradient, calls=2
 )
+hard_sigmoid = forward(_hard_sigmoid, over=True, calls=8)
+clipped_relu = forward(_clipped_relu, "z", over=True, calls=8)
 clipped_relu_gradient = backward(
     _strictly_between, "z", otherwise=plain.clipped_relu_gradient, calls=16
 )
