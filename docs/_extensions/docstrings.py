@@ -11,11 +11,21 @@ ARGUMENT = re.compile(r"(\s+)(\*{1,2}\w+)(:.*)")
 
 
 def escaped(lines: list[str]) -> list[str]:
-    """The lines as reStructuredText, code and examples left as they are."""
+    r"""The lines as reStructuredText, code, examples and formulas left as they are.
+
+    >>> escaped(["W_ and", ".. math::", "    W_{xf} |x|", "a * b"])
+    ['W\\_ and', '.. math::', '    W_{xf} |x|', 'a \\* b']
+    """
     found, code = [], False
+    formula: int | None = None  # how far in the directive of a formula stands
     for line in lines:
+        start = len(line) - len(line.lstrip())
+        if formula is not None and line.strip() and start <= formula:
+            formula = None
+        if line.lstrip().startswith(".. math::"):
+            formula = start
         code = line.lstrip().startswith(">>>") or (code and bool(line.strip()))
-        if code:
+        if code or formula is not None:
             found.append(line)
             continue
         match = ARGUMENT.fullmatch(line)

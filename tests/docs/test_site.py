@@ -119,9 +119,12 @@ def test_links_show_the_arguments_that_they_take(site: Path) -> None:
     assert "Linear(in_size, out_size=None, nobias=False," in shown and "**given)" not in shown
 
 
-def test_formulas_of_several_lines_are_lines(site: Path) -> None:
-    text = (site / "reference/api/optimizers.html").read_text("utf-8")
-    assert "<mtable" in text and not re.search("<m[a-z]+>&(amp;)?<", text)
+def test_formulas_are_drawn(site: Path) -> None:
+    """Lines as lines, and no sign that means something in LaTeX alone."""
+    for page in ("optimizers", "links.rnn"):
+        text = (site / f"reference/api/{page}.html").read_text("utf-8")
+        assert "<mtable" in text
+        assert not re.search("<m[a-z]+>(&(amp;)?|_|&#x0005F;)<", text), page
 
 
 def test_search_needs_no_server(site: Path) -> None:
