@@ -286,3 +286,80 @@ def test_draws_of_classes():
     assert (found.shape, found.dtype) == ((2, 4000), np.int32)
     shares = np.stack([np.bincount(row, minlength=3) for row in found]) / 4000
     np.testing.assert_allclose(shares, np.exp(scores), atol=0.05)
+
+
+# ---------------------------------------------------------------------- what optimizers write
+
+MICROSOFT = "com.microsoft"
+X, ROW = RNG.normal(size=(2, 5, 8)).astype("f"), RNG.normal(size=8).astype("f")
+W, IMAGES = RNG.normal(size=(8, 24)).astype("f"), RNG.normal(size=(2, 4, 6, 5)).astype("f")
+KERNEL = RNG.normal(size=(3, 4, 3, 3)).astype("f")
+QKV = {"x": X, "W": W, "b": RNG.normal(size=24).astype("f")}
+SEEN = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], "i4")
+FUSED = [
+    ("Gelu", {"x": X}, {}),
+    ("BiasGelu", {"x": X, "b": ROW}, {}),
+    ("FastGelu", {"x": X, "b": ROW}, {}),
+    ("FastGelu", {"x": X}, {}),
+    ("QuickGelu", {"x": X}, {"alpha": 1.5}),
+    ("FusedMatMul", {"a": X, "b": X}, {"transB": 1, "alpha": 0.25}),
+    ("FusedMatMul", {"a": X, "b": X}, {"transA": 1}),
+    ("FusedMatMul", {"a": X, "b": X}, {"transBatchA": 1, "transBatchB": 1, "transB": 1}),
+    ("FusedMatMul", {"a": X, "b": X}, {"transBatchA": 1, "transBatchB": 1, "transA": 1}),
+    (
+        "FusedMatMul",
+        {"a": IMAGES, "b": IMAGES},
+        {"transBatchA": 1, "transBatchB": 1, "transB": 1},
+    ),
+    ("FusedGemm", {"a": X[0], "b": W, "c": QKV["b"]}, {"activation": "Relu", "alpha": 2.0}),
+    ("FusedGemm", {"a": X[0], "b": W}, {"activation": "LeakyRelu", "activation_alpha": 0.3}),
+    ("FusedConv", {"x": IMAGES, "W": KERNEL}, {"activation": "Relu", "pads": [1, 1, 1, 1]}),
+    ("FusedConv", {"x": IMAGES, "W": KERNEL, "b": ROW[:3]},
+     {"activation": "LeakyRelu", "activation_params": [0.2]}),
+    ("FusedConv", {"x": IMAGES, "W": KERNEL, "b": None, "z": IMAGES[:, :3, :4, :3]},
+     {"activation": "Clip", "activation_params": [-1.0, 2.0]}),
+    ("SkipLayerNormalization", {"x": X, "s": X[::-1].copy(), "g": ROW, "b": ROW, "c": ROW},
+     {"epsilon": 1e-3}),
+    ("SkipLayerNormalization", {"x": X, "s": X[:1], "g": ROW}, {}),
+    ("SkipSimplifiedLayerNormalization", {"x": X, "s": X[::-1].copy(), "g": ROW}, {}),
+    ("Attention", QKV, {"num_heads": 2}),
+    ("Attention", QKV, {"num_heads": 4, "unidirectional": 1, "scale": 0.3}),
+    ("Attention", {**QKV, "m": SEEN}, {"num_heads": 2}),
+    ("Attention", {**QKV, "m": SEEN.sum(1).astype("i4")}, {"num_heads": 2}),
+    ("Attention", {**QKV, "m": np.stack([SEEN] * 5, 1)}, {"num_heads": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op, inputs, given", FUSED)
+def test_operators_that_stand_for_several(op, inputs, given):
+    compare(*one(op, inputs, domain=MICROSOFT, version=1, **given))
+
+
+def test_the_sum_that_is_normalized_is_given_too():
+    inputs = {"x": X, "s": X[::-1].copy(), "g": ROW, "b": ROW}
+    node = helper.make_node(
+        "SkipLayerNormalization", [*inputs], ["y", "", "", "t"], domain=MICROSOFT
+    )
+    values = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, x.shape) for n, x in inputs.items()
+    ]
+    outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, X.shape) for n in ("y", "t")]
+    opsets = [helper.make_opsetid("", 22), helper.make_opsetid(MICROSOFT, 1)]
+    graph = helper.make_graph([node], "g", values, outputs)
+    compare(helper.make_model(graph, opset_imports=opsets, ir_version=10), inputs)
+
+
+@pytest.mark.parametrize("given", [{"past": X}, {"do_rotary": 1}])
+def test_attention_with_more_is_refused_by_name(given):
+    past = {"p": np.zeros((2, 2, 2, 1, 4), "f")} if "past" in given else {}
+    settings = {} if past else given
+    message, there = one(
+        "Attention",
+        {**QKV, "m": None, **past},
+        domain=MICROSOFT,
+        version=1,
+        num_heads=2,
+        **settings,
+    )
+    with pytest.raises(CheckpointError, match=r"com\.microsoft\.Attention: .* is not known here"):
+        loaded(message)(*there.values())

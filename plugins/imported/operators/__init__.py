@@ -11,6 +11,7 @@ from plugins.imported.operators import (
     casting,
     control,
     elementwise,
+    fused,
     images,
     layers,
     losses,
@@ -55,6 +56,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **trees.OPERATORS,
     **training.OPERATORS,
     **images.OPERATORS,
+    **fused.OPERATORS,
 }
 """All that are known."""
 

@@ -247,7 +247,8 @@ def _batch_normalization(
     return [apart / F.sqrt(spread + eps) * g + b, means, variances]
 
 
-def _normalized(x: Any, axes: Any, eps: float) -> Any:
+def normalized(x: Any, axes: Any, eps: float) -> Any:
+    """Of mean 0 and variance 1 along the axes; the mean, and 1 over the deviation."""
     mean = F.mean(x, axis=axes, keepdims=True)
     apart = x - mean
     inverse = 1 / F.sqrt(F.mean(apart * apart, axis=axes, keepdims=True) + eps)
@@ -256,7 +257,7 @@ def _normalized(x: Any, axes: Any, eps: float) -> Any:
 
 @plain
 def _instance_normalization(node: Any, x: Any, gamma: Any, beta: Any) -> Any:
-    y, _, _ = _normalized(x, tuple(range(2, x.ndim)), node.get("epsilon", 1e-5))
+    y, _, _ = normalized(x, tuple(range(2, x.ndim)), node.get("epsilon", 1e-5))
     g, b = _by_channel(x, gamma, beta)
     return y * g + b
 
@@ -264,7 +265,7 @@ def _instance_normalization(node: Any, x: Any, gamma: Any, beta: Any) -> Any:
 @plain
 def _layer_normalization(node: Any, x: Any, gamma: Any, beta: Any = None) -> Any:
     axis = node.get("axis", -1) % x.ndim
-    y, mean, inverse = _normalized(x, tuple(range(axis, x.ndim)), node.get("epsilon", 1e-5))
+    y, mean, inverse = normalized(x, tuple(range(axis, x.ndim)), node.get("epsilon", 1e-5))
     y = y * gamma
     return [y if beta is None else y + beta, mean, inverse]
 
@@ -280,7 +281,7 @@ def _rms_normalization(node: Any, x: Any, gamma: Any) -> Any:
 def _group_normalization(node: Any, x: Any, gamma: Any, beta: Any) -> Any:
     groups = node.get("num_groups")
     parts = F.reshape(x, (x.shape[0], groups, -1))
-    y, _, _ = _normalized(parts, (2,), node.get("epsilon", 1e-5))
+    y, _, _ = normalized(parts, (2,), node.get("epsilon", 1e-5))
     if gamma.shape[0] == groups and node.opset < 21:
         y = y * F.reshape(gamma, (1, -1, 1)) + F.reshape(beta, (1, -1, 1))
         return F.reshape(y, x.shape)
