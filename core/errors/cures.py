@@ -167,7 +167,7 @@ def _two_habits(
 
 
 def _made_for_others(inputs: Mapping[str, Any], data: list[str], accepts: Accepts) -> str:
-    """Where the data would fit parameters of another size."""
+    """Where the data would fit parameters of another size, which these fit among themselves."""
     x = inputs[data[0]] if data else None
     if x is None or len(x.shape) < 2:
         return ""
@@ -175,6 +175,8 @@ def _made_for_others(inputs: Mapping[str, Any], data: list[str], accepts: Accept
     for made in dict.fromkeys([n for spec in parameters.values() for n in spec.shape[:2]]):
         resized = {name: _resized(spec, made, size) for name, spec in parameters.items()}
         if accepts({**inputs, **resized}):
+            if not accepts({**inputs, data[0]: _resized(x, size, made, 1)}):
+                return _unlike(parameters)
             return (
                 f"the link was made for {made} along axis 1 of {data[0]}, which has {size}. Give "
                 f"it {size} as the size of its input, or None to take it from the first input."
@@ -182,6 +184,15 @@ def _made_for_others(inputs: Mapping[str, Any], data: list[str], accepts: Accept
     return ""
 
 
-def _resized(spec: Any, made: int, size: int) -> Repair:
-    front = [size if n == made else n for n in spec.shape[:2]]
+def _unlike(parameters: Mapping[str, Any]) -> str:
+    shapes = " and ".join([f"{name} of {tuple(spec.shape)}" for name, spec in parameters.items()])
+    name = next(iter(parameters))
+    return (
+        f"no input fits {shapes} together: one of them has got an array of another shape, perhaps "
+        f"transposed. Write {name}.array[...] = array, which keeps the shape of {name}."
+    )
+
+
+def _resized(spec: Any, made: int, size: int, first: int = 0) -> Repair:
+    front = [size if n == made and i >= first else n for i, n in enumerate(spec.shape[:2])]
     return Repair(0, "", (*front, *spec.shape[2:]), spec.kind, spec.name)

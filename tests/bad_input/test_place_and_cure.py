@@ -238,6 +238,23 @@ def test_parameters_of_another_size():
     assert "made for 3 along axis 1 of x, which has 5" in part(text, "Cure")
 
 
+@pytest.mark.parametrize(
+    "link, name, x",
+    [
+        (L.Linear(3, 2), "W", ones(4, 3)),
+        (L.Convolution2D(3, 2, 3), "W", ones(4, 3, 5, 5)),
+        (L.BatchNormalization(3), "gamma", ones(4, 3)),
+    ],
+)
+def test_parameters_that_have_come_apart_are_not_taken_for_those_of_another_size(link, name, x):
+    parameter = getattr(link, name)
+    shape = (3, 2, *parameter.shape[2:]) if name == "W" else (4,)
+    parameter.array = np.ones(shape, "f")
+    text = part(refused(link, x), "Cure")
+    assert f"no input fits {name} of {parameter.shape} and b" in text
+    assert f"Write {name}.array[...] = array" in text
+
+
 def test_as_many_examples_as_features_may_be_chance():
     cure = part(refused(L.Linear(4, 2), ones(4, 3)), "Cure")
     assert cure.startswith("write x.T: its axes look swapped. Or the link was made for 4 along")
