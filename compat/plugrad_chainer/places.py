@@ -61,6 +61,7 @@ NAMES: dict[str, str] = {
     "chainer.dataset.convert.Conveyor": "plugrad_chainer.here.data.Conveyor",
     "chainer.dataset.tabular.from_data": "core.datasets.from_data",
     "chainer.get_device": "plugrad_chainer.here.devices.get_device",
+    "chainer.get_function_hooks": "plugrad_chainer.here.inside.get_function_hooks",
     "chainer.using_device": "plugrad_chainer.here.devices.using_device",
     "chainer.functions.BatchNormalization": "chainer.links.BatchNormalization",
     "chainer.functions.caffe.CaffeFunction": "chainer.links.CaffeFunction",

@@ -347,6 +347,21 @@ def test_arguments_of_link_hooks_by_their_names():
     assert not chainer._get_link_hooks()
 
 
+def test_hooks_are_added_to_those_in_force():
+    for hooks, hook in (
+        (chainer.get_function_hooks(), chainer.function_hooks.TimerHook()),
+        (chainer._get_link_hooks(), chainer.link_hooks.TimerHook()),
+    ):
+        hooks["timer"] = hook
+        chainer.links.Linear(2, 3)(np.ones((1, 2), "f"))
+        del hooks["timer"]
+        assert hook.call_history and not hooks and repr(hooks) == "{}"
+        with hook:
+            assert list(hooks.items()) == [("TimerHook", hook)]
+        with pytest.raises(KeyError):
+            del hooks["timer"]
+
+
 def test_what_modules_had_imported():
     import chainer.backend
     from chainer.functions.connection.linear import type_check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import reduce
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +16,9 @@ import plugrad_chainer
 from core import FunctionNode, as_array, dataset, initializers, serializers
 from core import functions as F
 from core.compat import type_check
-from core.link.hook import ForwardArgs, LinkHook
+from core.link.hook import ForwardArgs
 from core.link.initializer import as_initializer
-from core.registry.configuration import current_state
+from core.registry.configuration import current_state, install_hooks
 from plugins.extras import need
 from plugins.training.extensions.snapshot_files import found
 
@@ -27,9 +27,44 @@ ForwardPreprocessCallbackArgs = ForwardPostprocessCallbackArgs = ForwardArgs
 version = SimpleNamespace(__version__=plugrad_chainer.version())
 
 
-def get_link_hooks() -> Mapping[str, LinkHook]:
-    """The hooks in force of all links, by their names."""
-    return current_state().link_hooks
+class HooksInForce(MutableMapping[str, Any]):
+    """The hooks of functions or of links in this thread, by name; one that is set is in force."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def _now(self) -> Mapping[str, Any]:
+        return getattr(current_state(), self._kind)  # type: ignore[no-any-return]
+
+    def __getitem__(self, name: str) -> Any:
+        return self._now()[name]
+
+    def __setitem__(self, name: str, hook: Any) -> None:
+        install_hooks(self._kind, {**self._now(), name: hook})
+
+    def __delitem__(self, name: str) -> None:
+        others = dict(self._now())
+        del others[name]
+        install_hooks(self._kind, others)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __repr__(self) -> str:
+        return repr(dict(self._now()))
+
+
+def get_link_hooks() -> HooksInForce:
+    """The hooks in force of all links, by their names; programs add to them."""
+    return HooksInForce("link_hooks")
+
+
+def get_function_hooks() -> HooksInForce:
+    """The hooks in force of all functions, likewise."""
+    return HooksInForce("hooks")
 
 
 def get_initializer(initializer: Any) -> Any:
