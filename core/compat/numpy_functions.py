@@ -176,6 +176,8 @@ def from_array_function(
     args, kwargs = _by_name(function, args, kwargs)
     if kwargs.pop("out", None) is not None:
         raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
+    if function.__name__ == "svd" and not kwargs.pop("compute_uv", True):
+        return namespace.linalg.svdvals(*args)
     if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
         return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
     return _counterpart(function.__name__)(*args, **kwargs)

@@ -97,6 +97,8 @@ DIFFERENTIABLE = {
     "trace": lambda v: np.trace(np.stack([v, v * v]), 1),
     "trace of the last axes": lambda v: np.trace(np.stack([v, v * v]), axis1=1, axis2=2),
     "vsplit": lambda v: np.vsplit(v, [2])[0],
+    "singular values": lambda v: np.linalg.svd(v, compute_uv=False),
+    "singular values by position": lambda v: np.linalg.svd(v, True, False),
     "norm": lambda v: np.linalg.norm(v[None]),
     "norm of rows": lambda v: np.linalg.norm(v, axis=1, keepdims=True),
     "norm over axes": lambda v: np.linalg.norm(v, axis=(0, 1)),
