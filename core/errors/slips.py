@@ -73,7 +73,7 @@ def _candidates(cls: type) -> Iterator[tuple[str, Any]]:
         plain = name.removeprefix(f"_{cls.__name__.lstrip('_')}") if "__" in name else name
         private = plain[:1] == "_" and not plain.startswith("__")
         new = not private and not any(hasattr(base, name) for base in (*cls.__bases__, int))
-        if new and name not in cls.__annotations__:
+        if new:
             yield plain, value
 
 
