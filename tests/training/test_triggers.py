@@ -163,8 +163,13 @@ def test_best_values(means, save_at):
         assert found == expected
 
 
-@given(values, st.integers(1, 3), st.integers(0, 20))
-def test_early_stopping(means, patience, save_at):
+# Of each way to say which way is better: the name, the mode, and the sign of what is better.
+WAYS = [("accuracy", "auto", 1), ("loss", "auto", -1), ("f1", "max", 1), ("accuracy", "min", -1)]
+
+
+@given(values, st.integers(1, 3), st.integers(0, 20), st.sampled_from(WAYS))
+def test_early_stopping(means, patience, save_at, way):
+    name, mode, sign = way
     bad, best, expected = 0, -math.inf, []
     for i, mean in enumerate(means):
         bad, best = (0, mean) if mean > best else (bad + 1, best)
@@ -172,23 +177,25 @@ def test_early_stopping(means, patience, save_at):
 
     def make():
         return triggers.EarlyStoppingTrigger(
-            (4, "iteration"), "accuracy", patience, max_trigger=(100, "iteration")
+            (4, "iteration"), name, patience, mode, max_trigger=(100, "iteration")
         )
 
-    found = fired(make, 20, 7, save_at, lambda i: {"accuracy": means[(i - 1) // 4]})
+    found = fired(make, 20, 7, save_at, lambda i: {name: sign * means[(i - 1) // 4]})
     assert found[:1] == expected[:1]
 
 
+@pytest.mark.parametrize(("name", "mode", "sign"), WAYS)
 @given(values, st.integers(1, 3), st.integers(0, 20))
-def test_plateaus(means, patience, save_at):
+def test_plateaus(name, mode, sign, means, patience, save_at):
     bad, best, expected = 0, -math.inf, []
     for i, mean in enumerate(means):
         bad, best = (0, mean) if mean > best else (bad + 1, best)
         if bad == patience:
             expected.append(4 * (i + 1))
             bad = 0
-    make = lambda: triggers.PlateauTrigger((4, "iteration"), "accuracy", patience)  # noqa: E731
-    assert fired(make, 20, 7, save_at, lambda i: {"accuracy": means[(i - 1) // 4]}) == expected
+    make = lambda: triggers.PlateauTrigger((4, "iteration"), name, patience, mode)  # noqa: E731
+    found = fired(make, 20, 7, save_at, lambda i: {name: sign * means[(i - 1) // 4]})
+    assert found == expected
 
 
 def test_a_rate_falls_at_each_plateau():
