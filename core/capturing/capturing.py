@@ -232,8 +232,9 @@ class Captured:
         Where a training is resumed, all that is made at first use is there, and loops at once give
         the bits that they would have given without the interruption.
         """
-        optimizers = [] if self.evaluates else optimizers_of(self.function)
-        return self.evaluates or (bool(optimizers) and all([each.t for each in optimizers]))
+        found = [] if self.evaluates else optimizers_of(self.function)
+        begun = [each.t or getattr(each, "_parts", 0) for each in found]
+        return self.evaluates or (bool(begun) and all(begun))
 
     def _found_gates(self) -> list[Gate]:
         owners = roots(self.function)

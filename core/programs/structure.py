@@ -17,6 +17,8 @@ class Leaf(NamedTuple):
     number: int
     kind: str  # "array", "variable", or "variable with gradient"
 
+    __array_ufunc__ = None  # so that NumPy's numbers do not compare themselves with its parts
+
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

@@ -1866,3 +1866,11 @@ def test_state_of_links_behind_objects_is_read_anew_and_left():
         found.append([*seen, step(x).tobytes()])
     assert found[0] == found[1]
     assert step.replayed == 4
+
+
+def test_numbers_of_numpy_before_arrays_among_the_arguments():
+    step = core.capture(lambda a, b: F.sum(core.as_variable(a if a.ndim else b) * 2).array)
+    x, number = np.arange(3, dtype="f"), np.float32(5)
+    for args in [(x, number)] * 3 + [(number, x)] * 3:
+        assert step(*args) == 6
+    assert step.replayed == 5 and not step.reasons

@@ -137,6 +137,18 @@ def test_optimizers_that_go_on_are_found_wherever_they_are_held(how):
     assert found == [1, 2]
 
 
+@pytest.mark.skipif(not compiler.available(), reason="loops are numba's")
+def test_a_run_that_goes_on_within_its_first_step_has_its_loops():
+    x, t = (np.stack(each[:16]) for each in zip(*DATA, strict=True))
+    held, found = Held(), []
+    for parts in (1, 2):  # as of a run, and of one that goes on with the gradients so far
+        part = core.capture(held.part, fuse=True)
+        for _ in range(parts):
+            part(0.25, x, t)
+        found.append(part.replayed)
+    assert found == [0, 2] and held.optimizer.t == 0
+
+
 @pytest.mark.parametrize("clears", [1, 2, 9])
 def test_parts_are_those_of_optimizers_wherever_they_are_held(clears):
     x, t = (np.stack(each[:8]) for each in zip(*DATA, strict=True))
