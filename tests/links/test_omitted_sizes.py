@@ -113,6 +113,26 @@ def test_omitted(name, way):
     assert repr(given) == repr(omitted)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if hasattr(case[0], "_initialize_params")]
+)
+def test_sizes_become_known_in_a_method_that_programs_for_chainer_override(name):
+    cls, sizes, ways, inputs = CASES[name]
+
+    class Scaled(cls):
+        def _initialize_params(self, *known):
+            super()._initialize_params(*known)
+            with self.init_scope():
+                self.scale = core.Parameter(1.0, ())
+            self.sized = known
+
+    given, omitted = Scaled(*sizes), Scaled(*ways[0])
+    assert not hasattr(omitted, "scale")
+    call(omitted, inputs)
+    assert given.scale.is_initialized and omitted.scale.is_initialized
+    assert given.sized == omitted.sized
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("mode", ["share", "copy", "init"])
 def test_a_copy_made_before_the_sizes_are_known(name, mode):

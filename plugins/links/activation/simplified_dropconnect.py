@@ -62,7 +62,10 @@ class SimplifiedDropconnect(Link):
             if not nobias:
                 self.b = Parameter(arguments.bias(initial_bias), (out_size,))
         if in_size is not None:
-            self.W.initialize((out_size, in_size))
+            self._initialize_params(in_size)
+
+    def _initialize_params(self, in_size: int) -> None:
+        self.W.initialize((self.out_size, in_size))
 
     def forward(
         self,
@@ -82,7 +85,7 @@ class SimplifiedDropconnect(Link):
         """
         if not self.W.is_initialized:
             arguments.check_rank(self, x, 2, more=True)
-            self.W.initialize((self.out_size, math.prod(x.shape[1:])))
+            self._initialize_params(math.prod(x.shape[1:]))
         if mask is not None and "mask" not in vars(self):
             self.add_persistent("mask", as_array(mask))
         return F.simplified_dropconnect(

@@ -66,9 +66,9 @@ class DepthwiseConvolution2D(Link):
             if not nobias:
                 self.b = Parameter(arguments.bias(initial_bias))
         if in_channels is not None:
-            self._initialize(in_channels)
+            self._initialize_params(in_channels)
 
-    def _initialize(self, in_channels: int) -> None:
+    def _initialize_params(self, in_channels: int) -> None:
         self.W.initialize((self.channel_multiplier, in_channels, *self.ksize))
         if self.b is not None:
             self.b.initialize((in_channels * self.channel_multiplier,))
@@ -77,7 +77,7 @@ class DepthwiseConvolution2D(Link):
         """Apply the layer to images (n, in_channels, h, w)."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, 4)
-            self._initialize(x.shape[1])
+            self._initialize_params(x.shape[1])
         return F.depthwise_convolution_2d(x, self.W, self.b, self.stride, self.pad)
 
     @property

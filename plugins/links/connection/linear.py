@@ -61,9 +61,9 @@ class Linear(Link):
             if not nobias:
                 self.b = Parameter(arguments.bias(initial_bias), (out_size,))
         if in_size is not None:
-            self._initialize(in_size)
+            self._initialize_params(in_size)
 
-    def _initialize(self, in_size: int) -> None:
+    def _initialize_params(self, in_size: int) -> None:
         self.in_size = in_size
         self.W.initialize((self.out_size, in_size))
 
@@ -72,7 +72,7 @@ class Linear(Link):
         if not self.W.is_initialized:
             n_batch_axes = whole("Linear", "n_batch_axes", n_batch_axes)
             arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)
-            self._initialize(math.prod(x.shape[n_batch_axes:]))
+            self._initialize_params(math.prod(x.shape[n_batch_axes:]))
         return affine(x, self.W, self.b, n_batch_axes)
 
     @classmethod

@@ -69,9 +69,9 @@ class LocalConvolution2D(Link):
             if not nobias:
                 self.b = Parameter(arguments.bias(initial_bias))
         if in_channels is not None and in_size is not None:
-            self._initialize(in_channels, per_axis(in_size, 2, "in_size"))
+            self._initialize_params(in_channels, per_axis(in_size, 2, "in_size"))
 
-    def _initialize(self, in_channels: int, in_size: tuple[int, ...]) -> None:
+    def _initialize_params(self, in_channels: int, in_size: tuple[int, ...]) -> None:
         self.in_channels = in_channels
         axes = zip(in_size, self.ksize, self.stride, strict=True)
         places = (self.out_channels, *[window_count(s, k, stride, 0) for s, k, stride in axes])
@@ -84,7 +84,7 @@ class LocalConvolution2D(Link):
         last = self.W if self.b is None else self.b
         if not last.is_initialized:
             arguments.check_rank(self, x, 4)
-            self._initialize(x.shape[1], tuple(x.shape[2:]))
+            self._initialize_params(x.shape[1], tuple(x.shape[2:]))
         return F.local_convolution_2d(x, self.W, self.b, self.stride)
 
     @property

@@ -106,13 +106,13 @@ class Windowed(Link):
             if not nobias:
                 self.b = Parameter(arguments.bias(initial_bias), (self.out_channels,))
         if in_channels is not None:
-            self._initialize(in_channels)
+            self._initialize_params(in_channels)
 
     @property
     def _link_name(self) -> str:
         return f"links.{type(self).__name__}"
 
-    def _initialize(self, in_channels: int) -> None:
+    def _initialize_params(self, in_channels: int) -> None:
         for name, channels in (("input", in_channels), ("output", self.out_channels)):
             if channels % self.groups:
                 raise ValueError(
@@ -131,7 +131,7 @@ class Windowed(Link):
         """Sizes W by the first input."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, self.ndim + 2)
-            self._initialize(x.shape[1])
+            self._initialize_params(x.shape[1])
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:

@@ -99,9 +99,9 @@ class BatchNormalization(Link):
             if use_beta:
                 self.beta = Parameter(as_initializer(initial_beta, 0, dtype))
         if size is not None:
-            self._initialize((size,) if isinstance(size, int) else tuple(size))
+            self._initialize_params((size,) if isinstance(size, int) else tuple(size))
 
-    def _initialize(self, shape: tuple[int, ...]) -> None:
+    def _initialize_params(self, shape: tuple[int, ...]) -> None:
         with sizing:
             for parameter in self.params():
                 parameter.initialize(shape)
@@ -126,7 +126,7 @@ class BatchNormalization(Link):
         if self.avg_var is None:
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)
-            self._initialize(self._statistics_shape(x))
+            self._initialize_params(self._statistics_shape(x))
         if arguments.is_narrower(x, self.avg_mean):
             return F.cast(self.forward(F.cast(x, self.avg_mean.dtype), finetune), x.dtype)
         gamma = self._constant(1) if self.gamma is None else self.gamma

@@ -53,9 +53,9 @@ class GroupNormalization(Link):
             self.gamma = Parameter(as_initializer(initial_gamma, 1, dtype))
             self.beta = Parameter(as_initializer(initial_beta, 0, dtype))
         if size is not None:
-            self._initialize(size)
+            self._initialize_params(size)
 
-    def _initialize(self, size: int) -> None:
+    def _initialize_params(self, size: int) -> None:
         self.gamma.initialize((size,))
         self.beta.initialize((size,))
 
@@ -63,7 +63,7 @@ class GroupNormalization(Link):
         """Normalize `x` (n, size, ...)."""
         if not self.beta.is_initialized:
             arguments.check_rank(self, x, 2, more=True)
-            self._initialize(x.shape[1])
+            self._initialize_params(x.shape[1])
         if arguments.is_narrower(x, self.gamma):
             return F.cast(self.forward(F.cast(x, self.gamma.dtype)), x.dtype)
         return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)

@@ -62,9 +62,9 @@ class LayerNormalization(Link):
             if use_beta:
                 self.beta = Parameter(as_initializer(initial_beta, 0))
         if size is not None:
-            self._initialize((size,) if isinstance(size, int) else tuple(size))
+            self._initialize_params((size,) if isinstance(size, int) else tuple(size))
 
-    def _initialize(self, shape: tuple[int, ...]) -> None:
+    def _initialize_params(self, shape: tuple[int, ...]) -> None:
         for parameter in self.params():
             parameter.initialize(shape)
         self._shape = shape
@@ -75,7 +75,7 @@ class LayerNormalization(Link):
         if shape is None:
             arguments.check_rank(self, x, 1, more=True)
             shape = tuple(x.shape[-1:])
-            self._initialize(shape)
+            self._initialize_params(shape)
         gamma = _constant(x, shape, 1) if self.gamma is None else self.gamma
         beta = _constant(x, shape, 0) if self.beta is None else self.beta
         return F.layer_normalization(x, gamma, beta, self.eps)
