@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -180,6 +181,22 @@ def _is_row(value: Any) -> bool:
     return hasattr(value, "__iter__") or hasattr(value, "__getitem__")
 
 
+def annotations_of(owner: Any) -> dict[str, Any]:
+    """What a class or a function annotates itself, by name.
+
+    Python 3.14 evaluates it when it is asked for; of what names something that is not there, as
+    what is imported for type checkers alone, it then gives a `ForwardRef`.
+
+    >>> annotations_of(annotations_of)
+    {'owner': 'Any', 'return': 'dict[str, Any]'}
+    """
+    try:
+        return dict(owner.__annotations__)
+    except NameError:
+        library: Any = import_module("annotationlib")
+        return dict(library.get_annotations(owner, format=library.Format.FORWARDREF))
+
+
 def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -> Kind:
     """The kind that an annotation in a module declares, and the type of a default beside it.
 
@@ -343,7 +360,7 @@ def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
     taken = [p for p in signature.parameters.values() if p.name not in fixed]
     taken = [p.replace(kind=p.KEYWORD_ONLY) if p.name in by_name else p for p in taken]
     made.__signature__ = signature.replace(parameters=sorted(taken, key=lambda p: p.kind))
-    said = function.__annotations__
+    said = annotations_of(function)
     made.__annotations__ = {name: said[name] for name in said if name not in fixed}
     return made
 
@@ -440,10 +457,10 @@ def _checks(
     function: Any, arguments: _Arguments, where: str, owner: str, scope: dict[str, Any]
 ) -> list[str]:
     """The text of what checks each argument; `scope` grows what it refers to."""
-    takes = []
+    takes, annotated = [], annotations_of(function)
     for name in (*arguments.positional, *arguments.own):
         default = arguments.defaults.get(name, MISSING)
-        annotation = function.__annotations__.get(name, Any)
+        annotation = annotated.get(name, Any)
         kind = kind_of(annotation, function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)

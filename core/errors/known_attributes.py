@@ -10,7 +10,7 @@ from types import CodeType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UnknownName, nearest
-from core.errors.kinds import Kind, kind_of, taking
+from core.errors.kinds import Kind, annotations_of, kind_of, taking
 from core.errors.slips import TellsSlips
 
 _OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
@@ -81,7 +81,7 @@ def annotated_kinds(cls: type) -> dict[str, Kind]:
     found = {
         name: kind_of(annotation, base.__module__)
         for base in reversed(cls.__mro__[:-1])
-        for name, annotation in base.__annotations__.items()
+        for name, annotation in annotations_of(base).items()
     }
     return {name: kind for name, kind in found.items() if not kind.anything}
 
@@ -121,7 +121,7 @@ def names_attribute(cls: type, name: str, base: type) -> bool:
     derived = [each for each in cls.__mro__ if issubclass(each, base) and each is not base]
     others = [each for each in cls.__mro__ if not issubclass(base, each) and each not in derived]
     return any(
-        name in each.__annotations__ or any(name in code.co_names for code in codes(each))
+        name in annotations_of(each) or any(name in code.co_names for code in codes(each))
         for each in (*derived, *others)
     )
 

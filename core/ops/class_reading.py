@@ -7,7 +7,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from core.errors.arguments import arguments
-from core.errors.kinds import MISSING, Kind, kind_of
+from core.errors.kinds import MISSING, Kind, annotations_of, kind_of
 
 if TYPE_CHECKING:
     import dis
@@ -23,7 +23,7 @@ def kinds(cls: type, fields: dict[str, Any]) -> dict[str, Kind]:
     return {
         name: kind_of(annotation, base.__module__, fields[name])
         for base in own_classes(cls)
-        for name, annotation in base.__annotations__.items()
+        for name, annotation in annotations_of(base).items()
         if name in fields
     }
 
@@ -32,7 +32,7 @@ def fields(cls: type) -> dict[str, Any]:
     """Annotated settings, the base classes' first, with their defaults."""
     fields: dict[str, Any] = {}
     for base in own_classes(cls):
-        for name, kind in base.__annotations__.items():
+        for name, kind in annotations_of(base).items():
             if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
                 fields[name] = getattr(cls, name, MISSING)
     return fields

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import DeclarationError, nearest
 from core.errors.interval import Interval
+from core.errors.kinds import annotations_of
 from core.optimizer.hyperparameter import HyperparameterProxy
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _UPDATES = ("update_core", "update_core_cpu", "update_core_gpu")
 def declare(cls: type[UpdateRule], base: type[UpdateRule]) -> None:
     """Read the class, and give it what `base`, which all rules derive from, looks at."""
     _take_state_names(cls)
-    for name, kind in cls.__annotations__.items():
+    for name, kind in annotations_of(cls).items():
         declares = name in vars(cls) and "ClassVar" not in str(kind)
         if declares and (name in _PARTS or hasattr(base, name)):
             raise DeclarationError(
@@ -59,7 +60,7 @@ def _take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:
     A field declares one if it is annotated, has a value, no leading underscore and is not a
     ClassVar; a plain value under a name `known` from a base class is a new default for it.
     """
-    annotations = cls.__annotations__
+    annotations = annotations_of(cls)
     found = {
         name: value
         for name, value in vars(cls).items()

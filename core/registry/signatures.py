@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
-from core.errors.kinds import MISSING
+from core.errors.kinds import MISSING, annotations_of
 
 
 class Bare(str):
@@ -21,8 +21,8 @@ class Bare(str):
 
 def annotation(classes: Iterable[type], name: str) -> Any:
     """What the first of the classes that annotates `name` says of it."""
-    said = (base.__annotations__[name] for base in classes if name in base.__annotations__)
-    return next(said, inspect.Parameter.empty)
+    said = map(annotations_of, classes)
+    return next((each[name] for each in said if name in each), inspect.Parameter.empty)
 
 
 def operation_of(value: Any) -> Any:

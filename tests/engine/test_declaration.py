@@ -5,6 +5,7 @@ import keyword
 import linecache
 import operator
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -349,3 +350,36 @@ def test_thousands_of_inputs_take_no_text_of_their_own():
     for n in (2999, 1234, 77):  # lengths of sequences, which may be others in each step
         core.functions.sum(core.functions.stack(xs[:n])).backward()
     assert len(linecache.cache) == before
+
+
+UNKNOWN_NAMES = """
+import core, numpy
+class Scaled(core.Elementwise):
+    kind: Later
+    rate: float = 2.0
+    domain = core.Domain(x=core.real(-3, 3))
+    def compute(self, xp, x: Later): return self.rate * x
+    def gradient(self, xp, g): return self.rate * g
+class Mine(core.optimizers.SGD):
+    extra: Later
+    def __init__(self):
+        super().__init__()
+        self.extra = 3
+class Rule(core.UpdateRule):
+    lr: float = 0.1
+    kind: Later = 3
+class Thing(core.Link):
+    other: Later
+    def forward(self, x: Later): return x
+made = Scaled(kind=1)(numpy.ones(2)), Mine().extra, Rule.hyperparameters, Thing()(3)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations without quotes are evaluated")
+def test_annotations_may_name_what_only_type_checkers_know():
+    scope = {"__name__": __name__}
+    exec(compile(UNKNOWN_NAMES, "program", "exec", dont_inherit=True), scope)
+    y, extra, hyperparameters, x = scope["made"]
+    assert (y.array.tolist(), extra, {*hyperparameters}, x) == ([2, 2], 3, {"lr", "kind"}, 3)
+    with pytest.raises(TypeError, match="expected rate to be a number"):
+        scope["Scaled"](kind=1, rate="x")
