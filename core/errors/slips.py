@@ -27,6 +27,7 @@ class TellsSlips:
     >>> with warnings.catch_warnings(record=True) as said:
     ...     warnings.simplefilter("always")
     ...     class Twice(core.Link):
+    ...         __module__ = "yours"
     ...         def foward(self, x):
     ...             return 2 * x
     >>> print(said[0].message)
