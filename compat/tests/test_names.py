@@ -282,6 +282,14 @@ def test_names_with_an_underscore_that_programs_took():
     from chainer.links.model.vision.resnet import _global_average_pooling_2d
 
     assert isinstance(_get_initializer(None), LeCunNormal) and _get_initializer(3).fill_value == 3
+    assert _get_initializer(3, scale=2).fill_value == 6
+    for given in (None, chainer.initializers.Normal(0.1)):
+        state, drawn = np.random.get_state(), []
+        for scale in (1, 3):
+            np.random.set_state(state)
+            weight = chainer.Parameter(_get_initializer(given, scale=scale), (4, 5)).array
+            drawn.append(weight / scale)
+        np.testing.assert_allclose(*drawn, rtol=1e-6)
     assert _concat_arrays([1, 2], None).tolist() == [1, 2]
     ragged = np.array([1, 2]), np.array([3])
     assert _concat_arrays_with_padding(ragged, -1).tolist() == [[1, 2], [3, -1]]

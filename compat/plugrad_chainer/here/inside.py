@@ -67,9 +67,31 @@ def get_function_hooks() -> HooksInForce:
     return HooksInForce("hooks")
 
 
-def get_initializer(initializer: Any) -> Any:
-    """The initializer that a number, an array, an initializer or None stands for."""
-    return as_initializer(initializer, initializers.LeCunNormal())
+def get_initializer(initializer: Any, scale: float = 1.0) -> Any:
+    """The initializer that a number, an array, an initializer or None stands for.
+
+    Version 1 multiplied what it gives by a scale.
+    """
+    if initializer is None:
+        return initializers.LeCunNormal(scale)
+    if scale == 1:
+        return as_initializer(initializer)
+    if callable(initializer):
+        return Scaled(initializer, scale)
+    return as_initializer(initializer * scale)
+
+
+class Scaled(initializers.Initializer):
+    """Fills arrays as another initializer does, times a number."""
+
+    def __init__(self, initializer: Any, scale: float) -> None:
+        super().__init__(getattr(initializer, "dtype", None))
+        self.initializer, self.scale = initializer, scale
+
+    def __call__(self, array: Any) -> None:
+        """Fill the array."""
+        self.initializer(array)
+        array *= self.scale
 
 
 def concat_arrays(arrays: Any, padding: Any) -> Any:
