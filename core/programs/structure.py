@@ -17,8 +17,9 @@ class Leaf(NamedTuple):
     number: int
     kind: str  # "array", "variable", or "variable with gradient"
 
-    __array_ufunc__ = None  # so that NumPy's numbers do not compare themselves with its parts
 
+# So that numbers of NumPy do not compare themselves with its parts: it has no place in the class.
+Leaf.__array_ufunc__ = None  # type: ignore[attr-defined]
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
