@@ -35,8 +35,12 @@ class Progress:
 
 
 def fired(make, steps, per_epoch=7, save_at=None, observe=lambda i: {}):
-    """The iterations at which a trigger fires; at `save_at` a loaded copy takes its place."""
+    """The iterations at which a trigger fires; at `save_at` a loaded copy takes its place.
+
+    The copy is asked about that iteration as well, as a stop trigger is that an extension shares.
+    """
     trainer, trigger, found = Progress(per_epoch), make(), []
+    trainer.run_id = "a run"
     for i in range(1, steps + 1):
         trainer.iteration, trainer.observation = i, observe(i)
         trainer.elapsed_time = i * 0.25
@@ -47,6 +51,7 @@ def fired(make, steps, per_epoch=7, save_at=None, observe=lambda i: {}):
             saved.save(trigger)
             trigger = make()
             NpzDeserializer(saved.target).load(trigger)
+            assert trigger(trainer) is (i in found)
     return found
 
 
@@ -93,9 +98,10 @@ def test_a_trigger_that_is_called_late_makes_up_for_the_past_once(name):
 @pytest.mark.parametrize("name", ["iterations", "epochs", "schedule", "limit", "time"])
 def test_a_trigger_that_counts_from_the_beginning_has_the_past_before_it(name):
     trainer, trigger = Progress(10), LATE[name]()
-    for trainer.iteration, due in ((25, True), (26, False), (27, True), (28, False)):
+    trainer.run_id = "a run"
+    for trainer.iteration, due in ((25, True), (26, False), (26, True), (27, False)):
         trainer.elapsed_time = trainer.iteration / 4
-        if trainer.iteration == 27:
+        if trainer.iteration == 26 and due:
             trigger.count_from_beginning()
         assert trigger(trainer) is due
 
@@ -116,7 +122,7 @@ def test_manual_schedules(points, save_at):
     assert fired(make, 40, save_at=save_at) == sorted(set(points))
     halves = lambda: triggers.ManualScheduleTrigger([p / 2 for p in points], "epoch")  # noqa: E731
     assert fired(halves, 40, per_epoch=2, save_at=save_at) == sorted(set(points))
-    assert fired(lambda: triggers.ManualScheduleTrigger(3, "iteration"), 9) == [3]
+    assert fired(lambda: triggers.ManualScheduleTrigger(3, "iteration"), 9, save_at=3) == [3]
 
 
 @given(st.integers(2, 60), st.data())
