@@ -7,11 +7,12 @@ import pytest
 from compiled_kernels import taking
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.loss import alignments, softmax_of_maps
+from backends.numpy_backend.kernels.compiled.loss import alignments, sigmoid, softmax_of_maps
 from core.errors import OutOfRange
 from core.registry.threads import using_threads
 
@@ -62,6 +63,45 @@ def test_the_cross_entropy_of_maps_and_rows(shape, weighted, reduce, normalize, 
     expected = defined(x, t, each, reduce, normalize, smoothing)
     for found, precise in zip((y.array, v.grad), expected, strict=True):
         np.testing.assert_allclose(found, precise, rtol=2e-5, atol=2e-6)
+
+
+@given(
+    st.lists(st.integers(0, 7), max_size=3),
+    st.sampled_from(["float32", "float64"]),
+    st.sampled_from(["int8", "int32", "int64"]),
+    st.sampled_from(["mean", "no"]),
+    st.booleans(),
+    st.integers(0, 2**16),
+)
+def test_the_cross_entropy_of_sigmoids(shape, dtype, kind, reduce, normalize, seed):
+    r = np.random.default_rng(seed)
+    t = r.integers(-1, 2, shape).astype(kind)
+    x = np.asarray(r.choice([0.3, -2.0, 9.0, -40.0, 200.0, -1e4], shape), dtype)
+    x[(t == -1) & (r.random(shape) < 0.3)] = np.nan
+    v = core.Variable(x)
+    with taking(1), using_threads(1 + seed % 3), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sigmoid, "LEAST", 20)
+        y = F.sigmoid_cross_entropy(v, t, normalize, reduce)
+        y.grad = np.ones_like(y.array)
+        y.backward()
+    share = np.where(t == -1, 0.0, 1.0)
+    if reduce == "mean":
+        share /= max(np.sum(t != -1), 1) if normalize else max(shape[0] if shape else 1, 1)
+    exact = np.where(t == -1, 0, x).astype("d")
+    loss = share * np.logaddexp(0, np.where(t == 1, -exact, exact))
+    slope = share * (special.expit(exact) - t)
+    assert y.dtype == v.grad.dtype == dtype
+    near = 2e-6 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(y.array, loss.sum() if reduce == "mean" else loss, rtol=near)
+    np.testing.assert_allclose(v.grad, slope, rtol=near, atol=near * share.max(initial=0))
+
+
+@pytest.mark.parametrize("label", [2, -2, 2**40])
+def test_a_label_of_no_class_is_told_of(label):
+    t = np.zeros((40, 50), int)
+    t[30, 7] = label
+    with pytest.raises(OutOfRange, match=rf"got {label} at \(30, 7\)"):
+        F.sigmoid_cross_entropy(np.zeros(t.shape, "f"), t)
 
 
 def test_a_wrong_label_is_told_of_as_before():

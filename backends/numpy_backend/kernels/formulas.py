@@ -60,7 +60,6 @@ _OF_FEW = (  # whose result may have a few elements
     "loss.huber_loss:HuberLoss",
     "loss.mean_absolute_error:MeanAbsoluteError",
     "loss.mean_squared_error:MeanSquaredError",
-    "loss.sigmoid_cross_entropy:SigmoidCrossEntropy",
     "loss.triplet:Triplet",
     "loss.vae:BernoulliNLL",
     "loss.vae:GaussianKLDivergence",

@@ -40,6 +40,7 @@ COMPUTE = {
         "connection.convolution:Deconvolution": "convolution.convolution:deconvolution",
         "connection.linear:LinearFunction": "products.linear:linear",
         "loss.connectionist_temporal_classification:CTC": "loss.alignments:ctc",
+        "loss.sigmoid_cross_entropy:SigmoidCrossEntropy": "loss.sigmoid:sigmoid_cross_entropy",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "loss.softmax:softmax_cross_entropy",
         "noise.dropout:Dropout": "noise:dropout",
         "math.cumulative:LogCumSumExp": "math.log_sums:logcumsumexp",
@@ -94,6 +95,7 @@ GRADIENT = {
         "math.clip:Clip": "activation:clip",
         "math.prod:Prod": "math.products_of_others:prod",
         "loss.connectionist_temporal_classification:CTC": "loss.alignments:ctc",
+        "loss.sigmoid_cross_entropy:SigmoidCrossEntropy": "loss.sigmoid:sigmoid_cross_entropy",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "loss.softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": (
             "normalization.batch:batch_normalization"
