@@ -7,8 +7,12 @@ of `import core`, so it is asked only about what is not a plain function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import inspect
 
 _HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
 
@@ -46,9 +50,23 @@ def arguments(function: Callable[..., Any]) -> list[Argument]:
 
 
 def _inspected(function: Callable[..., Any]) -> list[Argument]:
-    import inspect
-
     return [
         Argument(p.name, p.default is not p.empty, p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-        for p in inspect.signature(function).parameters.values()
+        for p in signature_of(function).parameters.values()
     ]
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature, of which Python 3.14 evaluates the annotations, as far as their names go.
+
+    >>> signature_of(signature_of)
+    <Signature (function: 'Callable[..., Any]') -> 'inspect.Signature'>
+    """
+    import inspect
+
+    try:
+        return inspect.signature(function)
+    except NameError:
+        as_it_is: Any = import_module("annotationlib").Format.FORWARDREF
+        options: Any = {"annotation_format": as_it_is}
+        return inspect.signature(function, **options)

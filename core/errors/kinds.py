@@ -17,6 +17,7 @@ from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from core import typing as shared
+from core.errors.arguments import signature_of
 from core.errors.exceptions import InvalidSetting, refuse_unknown
 from core.errors.interval import Interval
 from core.errors.keywords import UNKNOWN
@@ -356,7 +357,7 @@ def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
 
     function = inspect.unwrap(function)
     made: Any = wraps(function)(written(function, fixed, by_name))
-    signature = inspect.signature(function)
+    signature = signature_of(function)
     taken = [p for p in signature.parameters.values() if p.name not in fixed]
     taken = [p.replace(kind=p.KEYWORD_ONLY) if p.name in by_name else p for p in taken]
     made.__signature__ = signature.replace(parameters=sorted(taken, key=lambda p: p.kind))

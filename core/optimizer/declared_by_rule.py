@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.errors import DeclarationError, nearest
+from core.errors.arguments import signature_of
 from core.errors.set_by_init import set_by_init
 from core.link import Link
 from core.optimizer.hyperparameter import Hyperparameter, HyperparameterProxy
@@ -41,9 +42,7 @@ class DeclaredByRule(Optimizer):
             if not hasattr(cls, name):
                 setattr(cls, name, HyperparameterProxy(name))
         if "__init__" in vars(cls):
-            import inspect
-
-            own = inspect.signature(cls.__init__)
+            own = signature_of(cls.__init__)
             shown = own.replace(parameters=list(own.parameters.values())[1:])
         else:
             shown = _signature(cls)

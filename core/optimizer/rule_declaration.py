@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from core.errors import DeclarationError, nearest
+from core.errors.arguments import signature_of
 from core.errors.interval import Interval
 from core.errors.kinds import annotations_of
 from core.optimizer.hyperparameter import HyperparameterProxy
@@ -95,9 +96,7 @@ def _take_ranges(cls: type[UpdateRule]) -> None:
 
 def _check_step(cls: type[UpdateRule]) -> None:
     """Refuse a step that does not take the declared state by name."""
-    import inspect
-
-    takes = list(inspect.signature(cls.step).parameters.values())
+    takes = list(signature_of(cls.step).parameters.values())
     if any(one.kind is one.VAR_KEYWORD for one in takes):
         return
     names = [one.name for one in takes[4:]]

@@ -6,12 +6,12 @@ name, so that no kernel stands in for its formula.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NamedTuple
 
 from core.arrays.backend import BACKENDS
+from core.errors.arguments import signature_of
 from core.testing.strategies import domain_of
 
 Function = Callable[..., Any]
@@ -79,7 +79,7 @@ def _rules(op: Any) -> dict[str, Function]:
 
 
 def _retained(rule: Function) -> list[str]:
-    return [name for name in list(inspect.signature(rule).parameters)[3:] if name != "needs_grad"]
+    return [name for name in list(signature_of(rule).parameters)[3:] if name != "needs_grad"]
 
 
 def _subclass(op: Any, methods: dict[str, Any]) -> Any:
@@ -174,7 +174,7 @@ def _scaled(rule: Function, index: int) -> Function:
 
 def _without(rule: Function, lost: str) -> Function:
     """The rule in a class that does not retain `lost`: it finds nothing where the array was."""
-    signature = inspect.signature(rule)
+    signature = signature_of(rule)
     kept = [p for p in signature.parameters.values() if p.name != lost]
 
     def crippled(self: Any, xp: Any, g: Any, *args: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from core.errors.arguments import signature_of
 from core.testing.trial import Trial
 
 
@@ -130,4 +130,4 @@ def _named(op: Any, needs_grad: list[str]) -> set[str]:
 
 
 def _arguments(rule: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(rule).parameters)
+    return list(signature_of(rule).parameters)

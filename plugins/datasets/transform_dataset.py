@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from core.dataset import DatasetMixin
 from core.dataset.indexing import by_position
+from core.errors.arguments import signature_of
 from core.errors.set_by_init import set_by_init
 
 
@@ -43,7 +43,7 @@ class TransformDataset(DatasetMixin):
 
 def _takes_one(function: Callable[..., Any]) -> bool:
     try:
-        inspect.signature(function).bind(None)
+        signature_of(function).bind(None)
     except TypeError:
         return False
     except ValueError:  # one of C, of which nothing is known

@@ -362,12 +362,13 @@ class Scaled(core.Elementwise):
     def gradient(self, xp, g): return self.rate * g
 class Mine(core.optimizers.SGD):
     extra: Later
-    def __init__(self):
-        super().__init__()
+    def __init__(self, lr: Later = 0.1):
+        super().__init__(lr)
         self.extra = 3
 class Rule(core.UpdateRule):
     lr: float = 0.1
     kind: Later = 3
+    def step(self, param: Later, grad: Later, state: Later): pass
 class Thing(core.Link):
     other: Later
     def forward(self, x: Later): return x
