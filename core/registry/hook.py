@@ -21,11 +21,11 @@ class Hook(NeedsInit):
     _installed_as: ClassVar[str]  # which of the hooks of a State they are
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
         for name, member in cls.__dict__.items():
             known = name.startswith("_") or any(hasattr(base, name) for base in cls.__bases__)
             if callable(member) and not known:
                 _refuse_slip(cls, name)
+        super().__init_subclass__(**kwargs)  # which warns of slips of other names
 
     def __enter__(self) -> Self:
         hooks = getattr(current_state(), self._installed_as)
