@@ -38,7 +38,8 @@ def test_the_root_is_chosen_by_environment_and_by_hand(monkeypatch, tmp_path):
     assert not (tmp_path / "other").exists()
     folder = dataset.get_dataset_directory("a/b", create_directory=False)
     assert Path(folder) == tmp_path / "other" / "a" / "b" and not Path(folder).exists()
-    assert Path(dataset.get_dataset_directory("a/b")).is_dir()
+    for _ in range(2):
+        assert Path(dataset.get_dataset_directory("a/b")).is_dir()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="homes are found otherwise")
