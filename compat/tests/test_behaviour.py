@@ -325,3 +325,22 @@ def test_devices_are_printed_as_they_are_asked_for():
     assert device.supported_array_types == (np.ndarray,)
     with device.create_context():
         assert device.send_array(np.ones(2)).sum() == 2
+
+
+def test_parameters_take_attributes():
+    parameter = chainer.links.Linear(3, 2).W
+    assert not hasattr(parameter, "mask")
+    parameter.mask = np.ones((2, 3))
+    parameter.mask *= 2
+    for each in (parameter, copy.deepcopy(parameter), pickle.loads(pickle.dumps(parameter))):
+        assert each.mask.sum() == 12
+    del parameter.mask
+    for read in (lambda: parameter.mask, lambda: chainer.Parameter(1.0, ()).mask):
+        with pytest.raises(AttributeError, match="'Parameter' object has no attribute 'mask'"):
+            read()
+    with pytest.raises(AttributeError, match="Did you mean"):
+        parameter.requires_grad_()
+    with pytest.raises(AttributeError):
+        parameter.shape = (3, 2)
+    parameter.data = parameter.data * 0
+    assert not parameter.array.any()

@@ -1,4 +1,4 @@
-"""Gradients of new and of frozen parameters."""
+"""Gradients of new and of frozen parameters, and attributes that programs give parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.graph.fitting import is_array
 
 
 def switch() -> None:
-    """Let new parameters have gradients of NaN, and frozen ones gradients at all."""
+    """Let new parameters have gradients of NaN, frozen ones gradients, and all any attribute."""
     init, receive = Parameter.__init__, Parameter._receive
 
     @wraps(init)
@@ -41,6 +41,9 @@ def switch() -> None:
     Parameter._receive = _receive  # type: ignore[method-assign]
     Parameter.cleargrad = wraps(clear)(cleargrad)  # type: ignore[method-assign]
     Link._set_update = _set_update  # type: ignore[method-assign]
+    methods = {"__setattr__": _setattr, "__getattr__": _getattr, "__delattr__": _delattr}
+    for name, method in methods.items():
+        setattr(Parameter, name, method)
 
 
 _cleared = Marks()  # before they had an array
@@ -55,3 +58,37 @@ def _set_update(self: Link, enabled: bool) -> None:
     for parameter in self.params():
         if parameter.update_rule is not None:
             parameter.update_rule.enabled = enabled
+
+
+def _setattr(self: Any, name: str, value: Any) -> None:
+    """Set what a parameter has; what a program adds, as a mask, is kept beside it."""
+    try:
+        object.__setattr__(self, name, value)
+    except AttributeError:
+        if hasattr(type(self), name):  # which cannot be set
+            raise
+        _others.set(self, {**(_others.get(self) or {}), name: value})
+
+
+def _getattr(self: Any, name: str) -> Any:
+    others = _others.get(self) or {}
+    if name == "__dict__":  # which copies and pickles ask for
+        return others
+    if name in others:
+        return others[name]
+    refused: Any = next((vars(c)[name] for c in type(self).__mro__ if name in vars(c)), None)
+    if hasattr(refused, "__get__"):  # what it said is said again
+        return refused.__get__(self, type(self))
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+
+
+def _delattr(self: Any, name: str) -> None:
+    others = dict(_others.get(self) or {})
+    if name not in others:
+        object.__delattr__(self, name)
+        return
+    del others[name]
+    _others.set(self, others)
+
+
+_others = Marks()
