@@ -104,6 +104,23 @@ def test_a_label_of_no_class_is_told_of(label):
         F.sigmoid_cross_entropy(np.zeros(t.shape, "f"), t)
 
 
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
+@pytest.mark.parametrize("shape", [(3, 20), (40, 70)])
+def test_axes_of_one_element_behind_that_of_a_softmax_make_no_difference(function, shape):
+    x = np.random.default_rng(0).normal(0, 3, shape).astype("f")
+    v, column = core.Variable(x), core.Variable(x[..., None, None])
+    plain = function(v, axis=1)
+    for axis in (1, -3):
+        column.cleargrad()
+        y = function(column, axis=axis)
+        for each in (plain, y):
+            each.grad = np.cos(each.array)
+            each.backward()
+        assert y.array.tobytes() == plain.array.tobytes()
+        assert column.grad.tobytes() == v.grad.tobytes()
+        v.cleargrad()
+
+
 def test_a_wrong_label_is_told_of_as_before():
     x, t = np.zeros((2, 3, 40, 40), "f"), np.zeros((2, 40, 40), "i")
     t[1, 3, 4] = 3

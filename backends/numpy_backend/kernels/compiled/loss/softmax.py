@@ -193,10 +193,19 @@ def _divide(loop: Any, rows: Array, *others: Any) -> None:
 
 
 def _rows(f: Any, *arrays: Array) -> list[Array] | None:
-    """Arrays as rows along the axis of a softmax, if that is their last one."""
-    if not suits(*arrays, calls=CALLS) or f.axis not in (-1, arrays[0].ndim - 1):
+    """Arrays as rows along the axis of a softmax, if that is the last of more than one element."""
+    if not suits(*arrays, calls=CALLS):
         return None
-    return [np.ascontiguousarray(a).reshape(-1, a.shape[-1]) for a in arrays]
+    columns = _columns(f.axis, arrays[0].shape)
+    if not columns:
+        return None
+    return [np.ascontiguousarray(a).reshape(-1, columns) for a in arrays]
+
+
+def _columns(axis: int, shape: Shape) -> int:
+    """How many elements lie along an axis, behind which there is no other of several; else 0."""
+    after = shape[axis:][1:] if -len(shape) <= axis < len(shape) else (0,)
+    return shape[axis] if prod(after) == 1 else 0
 
 
 def softmax(f: Any, xp: Any, x: Any) -> Any:
@@ -217,12 +226,14 @@ def _ready_along_rows(kernel: Any, loop: Any) -> None:
     """Let the kernel have a form for few elements, which is `_along_rows` of a known shape."""
 
     def run_for(shape: Shape, dtype: Any) -> Any:
-        columns, last = shape[-1], (-1, len(shape) - 1)
-        rows = prod(shape) // columns
+        size, axes = prod(shape), range(-len(shape), len(shape))
+        along = {axis: _columns(axis, shape) for axis in axes}
 
         def run(f: Any, x: Any) -> Any:
-            if f.axis not in last:
+            columns = along.get(f.axis)
+            if not columns:
                 return NotImplemented
+            rows = size // columns
             y = np.empty((rows, columns), dtype)
             loop(x.reshape(rows, columns), y, 0, rows)
             return y.reshape(shape)
