@@ -31,7 +31,22 @@ Links look whether what they make last is there, and make nothing that is.
 """
 
 
-class Parameter(Variable):
+class _Unmade(Variable):
+    """What a parameter is before its `__init__`, which `help()` finds before a `__new__` here."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """One that has nothing yet."""
+        made: Any = super().__new__(cls)
+        made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
+        made._resting = None
+        made.version = 0
+        made._frozen = made._zero_grad_later = False
+        return made  # type: ignore[no-any-return]
+
+
+class Parameter(_Unmade):
     """A variable that a link owns and an optimizer changes.
 
     Args:
@@ -73,15 +88,6 @@ class Parameter(Variable):
     _sharers: list[Parameter] | None  # while without an array: who will have the same one
 
     requires_grad_ = NameOfOthers("requires_grad_", "frozen")
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """One that has nothing yet."""
-        made = super().__new__(cls)
-        made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
-        made._resting = None
-        made.version = 0
-        made._frozen = made._zero_grad_later = False
-        return made
 
     @checked
     def __init__(

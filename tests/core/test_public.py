@@ -87,6 +87,11 @@ def test_dir_of_the_core_has_no_inner_modules():
         (lambda: F.softmax, "(x: Array, axis: int = 1) -> Variable"),
         (lambda: core.optimizers.SGD, "(lr: float = 0.01)"),
         (
+            lambda: F.relu and core.Parameter,
+            "(initializer: Any = None, shape: Any = None, name: str | None = None, *, "
+            "requires_grad: bool = True) -> None",
+        ),
+        (
             lambda: L.Linear,
             "(in_size: int | None, out_size: int | None = None, nobias: bool = False, "
             "initialW: InitializerSpec = None, initial_bias: InitializerSpec = None) -> None",
