@@ -44,11 +44,13 @@ class TellsSlips:
 def tell_slips(cls: type) -> None:
     """Warn of the names of a new class that are nearly those of its bases, and used by itself not.
 
-    Classes that come with plugrad are not looked at, nor are names that begin with an underscore.
+    The bases are those that come with plugrad, which are not looked at themselves, nor are names
+    that begin with an underscore.
     """
-    if cls.__module__.partition(".")[0] in _OURS and not cls.__module__.endswith("__main__"):
+    if _is_ours(cls):
         return
-    named = {n for base in cls.__bases__ for n in (*dir(base), *getattr(base, "_looked_for", ()))}
+    ours = [vars(base) for base in cls.__mro__ if _is_ours(base)]
+    named = {name for own in ours for name in (*own, *own.get("_looked_for", ()))}
     known = sorted(filter(_is_looked_for, named))
     for name, value in _candidates(cls):
         meant = next((each for each in known if is_slip(name, each, not callable(value))), None)
@@ -60,6 +62,10 @@ def tell_slips(cls: type) -> None:
                 "Else call it something else.",
                 SlipWarning,
             )
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in _OURS
 
 
 def _uses(cls: type, name: str) -> bool:

@@ -73,6 +73,12 @@ def test_other_words_are_nobody_s_slips(name):
     assert not made(cls, **{name: method})[1]
 
 
+def test_names_that_are_alike_within_a_program_are_its_own():
+    base, _ = made(core.Link, loss_of_a=method, block1=method)
+    assert not made(base, loss_of_b=method, block2=method)[1]
+    assert made(base, foward=method)[1]
+
+
 def test_the_line_of_the_class_is_named():
     with pytest.warns(SlipWarning) as said:
 
