@@ -155,12 +155,14 @@ class Registering:
 
         Args:
             name: Its name, an attribute from now on.
-            shape: Its shape; None leaves it uninitialized.
+            shape: Its shape; None leaves it uninitialized, or is that of an array as `initializer`.
             dtype: Its dtype where the initializer does not say; None is `core.config.dtype`.
             initializer: What fills it; None fills with NaN.
         """
         self._refuse_attribute(name)
-        parameter = Parameter(as_initializer(initializer, dtype=dtype), shape)
+        if shape is not None or not is_array(initializer):
+            initializer = as_initializer(initializer, dtype=dtype)
+        parameter = Parameter(initializer, shape)
         with self.init_scope():
             setattr(self, name, parameter)
 

@@ -81,8 +81,11 @@ def test_classic_registration():
     assert link.wide.dtype == "float64"
     link.add_param("c", (2,), initializer=3)
     link.add_param("d", 4, np.float64, core.initializers.One())
+    given = np.arange(6.0).reshape(2, 3)
+    link.add_param("given", initializer=given)
+    assert link.given.array is given
     assert link.c.array.tolist() == [3, 3] and link.d.dtype == "float64"
-    assert [p.name for p in link.params()] == ["W", "b", "late", "wide", "c", "d"]
+    assert [p.name for p in link.params()] == ["W", "b", "late", "wide", "c", "d", "given"]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "/"])
