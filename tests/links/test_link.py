@@ -786,3 +786,15 @@ def test_labels_that_are_not_there():
         L.Classifier(Product(), label_key="t")(x, s=x)
     with pytest.raises(TypeError, match="label_key to be a whole number or a string, got float"):
         L.Classifier(Product(), label_key=1.5)
+
+
+@pytest.mark.parametrize("name", ["forward", "__call__"])
+@pytest.mark.parametrize("base", [core.Link, core.Chain])
+def test_classes_after_link_may_compute(base, name):
+    class Doubles:
+        pass
+
+    setattr(Doubles, name, lambda self, x, shift=0: 2 * x + shift)
+    assert type("Doubling", (base, Doubles), {})()(3, shift=1) == 7
+    with pytest.raises(NotImplementedError, match="Nothing defines no forward"):
+        type("Nothing", (base,), {})()(3)
