@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -18,9 +19,8 @@ class NumpyRandom(Random):
     def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Array:
         """Standard normal draws."""
         generator = _keyed()
-        if generator is None:
-            return np.asarray(np.random.standard_normal(shape)).astype(dtype, copy=False)
-        return np.asarray(generator.standard_normal(shape)).astype(dtype, copy=False)
+        draw = np.random.standard_normal if generator is None else generator.standard_normal
+        return _in_blocks(draw, shape, dtype)
 
     def uniform(
         self,
@@ -32,7 +32,12 @@ class NumpyRandom(Random):
         device: Any = None,
     ) -> Array:
         """Draws from [low, high)."""
-        return _stretched(_unit(shape, np.dtype(dtype)), np.dtype(dtype), low, high)
+        dtype, generator = np.dtype(dtype), _keyed()
+
+        def draw(shape: Any) -> Array:
+            return _stretched(_unit(generator, shape, dtype), dtype, low, high)
+
+        return _in_blocks(draw, shape, dtype)
 
     def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Array:
         """Booleans, True with probability `p`."""
@@ -42,7 +47,7 @@ class NumpyRandom(Random):
             from backends.numpy_backend.kernels.compiled import noise
 
             return np.asarray(noise.bernoulli(p, shape, self.next_key()))
-        return np.asarray(_unit(shape, np.dtype("float32")) >= 1.0 - p)
+        return np.asarray(_unit(_keyed(), shape, np.dtype("float32")) >= 1.0 - p)
 
     def permutation(self, n: int, *, device: Any = None) -> Array:
         """The integers 0 to n-1 in random order."""
@@ -92,9 +97,25 @@ def _keyed() -> np.random.Generator | None:
     return np.random.Generator(np.random.Philox(key=installed.next_key()))
 
 
-def _unit(shape: Any, dtype: np.dtype[Any]) -> Array:
+_BLOCK = 1 << 14
+"""Draws whose float64 stay in the cache until they are rounded; memory for all would be slower."""
+
+
+def _in_blocks(draw: Callable[[Any], Any], shape: Any, dtype: Any) -> Array:
+    """What one draw of this shape gives, drawn one block after the other."""
+    count = prod(shape) if isinstance(shape, tuple) else 0
+    if count <= _BLOCK:
+        return np.asarray(draw(shape)).astype(dtype, copy=False)
+    drawn = np.empty(shape, dtype=dtype)
+    flat = drawn.reshape(-1)
+    for start in range(0, count, _BLOCK):
+        block = flat[start : start + _BLOCK]
+        block[...] = draw(block.shape)
+    return drawn
+
+
+def _unit(generator: np.random.Generator | None, shape: Any, dtype: np.dtype[Any]) -> Array:
     """Draws from [0, 1): float32 ones for the 16-bit dtypes and float32, else float64."""
-    generator = _keyed()
     if generator is None:
         return np.asarray(np.random.random_sample(shape))
     single = dtype.itemsize <= 4

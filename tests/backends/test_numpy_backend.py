@@ -294,6 +294,20 @@ def test_numpys_own_seed_fixes_what_is_drawn(unseeded: None) -> None:
     np.testing.assert_array_equal(first[0], np.random.standard_normal((2, 3)).astype("f"))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_many_draws_are_those_that_numpy_draws_at_once(unseeded: None, dtype: str) -> None:
+    shape = (3, 7_001)  # of odd size: NumPy's global generator draws normals in pairs
+    alone = np.random.RandomState(3)
+    np.random.seed(3)
+    backend = NumpyBackend()
+    for _ in range(2):
+        expected = alone.standard_normal(shape).astype(dtype)
+        np.testing.assert_array_equal(backend.random.normal(shape, dtype), expected)
+        expected = alone.random_sample(shape).astype(dtype)
+        found = backend.random.uniform(shape, dtype)
+        np.testing.assert_array_equal(found, np.minimum(expected, np.nextafter(1, 0, dtype=dtype)))
+
+
 def test_a_seed_makes_numpys_generator_irrelevant(unseeded: None) -> None:
     seed(7)
     first = draw_everything()
