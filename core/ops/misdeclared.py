@@ -42,7 +42,7 @@ def refuse_reserved(declared: Declaration) -> None:
     for base in own_classes(declared.cls):
         for name, value in base.__dict__.items():
             if _is_private_method(name, value) and hasattr(engine, name):
-                raise DeclarationError(f"{declared.label}.{name} would replace the engine's own")
+                raise DeclarationError(f"{declared.label}.{name} hides the engine's own; rename it")
 
 
 def _is_private_method(name: str, value: Any) -> bool:

@@ -82,7 +82,7 @@ def test_a_setting_that_hides_what_nodes_have(name):
 
 
 def test_a_private_method_that_replaces_one_of_the_engine():
-    with pytest.raises(DeclarationError, match="Wrong._forward would replace"):
+    with pytest.raises(DeclarationError, match="Wrong._forward hides the engine"):
 
         class Wrong(core.Elementwise):
             def compute(self, xp, x):
