@@ -39,8 +39,8 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     if options:
         return np.matmul(a, b, **options)
     work, two = a.size * b.shape[-1], a.ndim == b.ndim == 2
-    if work < VECTOR:  # of two matrices `dot` asks less before it calls BLAS
-        return np.dot(a, b) if two else np.matmul(a, b)
+    if work < VECTOR:
+        return np.matmul(a, b)
     if two and a.shape[1] == 1 and a.dtype == b.dtype:
         return np.dot(a, b)  # a tenth of the time that NumPy's loop takes
     row = a.ndim == 2 and len(a) == 1  # no product is sooner than its matrix is read
