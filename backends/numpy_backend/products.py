@@ -38,9 +38,10 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     """`numpy.matmul`; large products of floats are divided among threads."""
     if options:
         return np.matmul(a, b, **options)
-    work, two = a.size * b.shape[-1], a.ndim == b.ndim == 2
+    work = a.size * b.shape[-1]
     if work < VECTOR:
         return np.matmul(a, b)
+    two = a.ndim == b.ndim == 2
     if two and a.shape[1] == 1 and a.dtype == b.dtype:
         return np.dot(a, b)  # a tenth of the time that NumPy's loop takes
     row = a.ndim == 2 and len(a) == 1  # no product is sooner than its matrix is read
