@@ -299,8 +299,10 @@ def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
     whole = int in kind.types and float not in kind.types
     cure = "; round it, as by int() or //" if whole and type(value) is float else ""
     if getattr(value, "shape", ()) and not isinstance(value, Variable) and "tuple" not in str(kind):
-        cure = ". Is it one argument too many, as labels for a model that takes none"
-        cure += ", or one of a tuple?"
+        cure = (
+            ". Is it one argument too many, as labels for a model that takes none, or one of a "
+            "tuple?"
+        )
     return InvalidSetting(f"{where}: expected {name} to be {kind}, got {_described(value)}{cure}")
 
 
