@@ -262,14 +262,15 @@ class Live(Places):
     # ------------------------------------------------------------------ the end
 
     def refuse_graph(self, returned: Any) -> None:
-        """Raise TraceError for a Variable with a graph, of a step that has computed no gradient."""
-        if self.differentiates:
+        """Raise TraceError for a Variable with a graph, of a step that walks back for good nowhere."""
+        if self.differentiates or self._tape.differentiates:
             return
         for variable in variables_in(returned):
             if variable.creator_node is not None:
                 raise TraceError(
                     "capture: what it returns has a graph, which that of a replay has not. Compute "
-                    "gradients in the step, or call it under core.no_backprop_mode()."
+                    "gradients in the step (those with a graph of their own do not count), return "
+                    "its .array, or call it under core.no_backprop_mode()."
                 )
 
     def left(self, arguments: list[Any]) -> list[Left]:

@@ -13,6 +13,7 @@ from core.errors import TraceError, place
 from core.graph.function_hook import FunctionHook
 from core.link import LinkHook
 from core.programs import Call, Equation, Origin, Value, draws, on_host, value_like
+from core.registry.configuration import config
 from core.registry.once import once
 
 _current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
@@ -91,6 +92,7 @@ class Tape:
         self.enclosed: dict[Value, Any] = {}
         self.around = _current.get()
         self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places
+        self.differentiates = False  # whether gradients are computed that have no graph themselves
         self.links: list[Any] = []
         self.places: Any = None  # a `Places`, once there is one
         self.refused: TraceError | None = None  # also where the function goes on after it
@@ -237,6 +239,7 @@ class Tape:
 
     def begin_gradient(self, f: Any) -> None:
         """Note that the gradients of an operation are about to be computed."""
+        self.differentiates |= not config.enable_backprop
         known = self._forwards.get(f) or Origin(f.label, "", users_line())
         self.operations.append((f, known._replace(backward=True)))
 
