@@ -262,7 +262,7 @@ class Live(Places):
     # ------------------------------------------------------------------ the end
 
     def refuse_graph(self, returned: Any) -> None:
-        """Raise TraceError for a Variable with a graph, of a step that walks back for good nowhere."""
+        """Raise TraceError for a Variable with a graph, of a step that has not gone back."""
         if self.differentiates or self._tape.differentiates:
             return
         for variable in variables_in(returned):
