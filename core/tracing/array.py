@@ -214,7 +214,8 @@ class TracedArray(Operators):
     def _look(self, *_: Any, **__: Any) -> Any:
         raise self._tape.refusal(
             "the value of an array was asked for, and a trace has none. Compute with arrays "
-            "instead, as by where(); or leave this part out of the trace"
+            "instead, as by where(), or as core.as_variable(table)[i] looks up rows of a NumPy "
+            "array; or leave this part out of the trace"
         )
 
     def __copy__(self) -> Any:

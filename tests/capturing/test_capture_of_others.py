@@ -214,3 +214,17 @@ def test_a_profile_waits_for_each_equation(place, monkeypatch):
     x = place.asarray(np.ones((3, 3), "f"))
     profile = core.trace(lambda x: F.matmul(F.exp(x), x) + 1, x).profile(x)
     assert len(profile.lines) == 3 and waited == [place.device_of(x)] * 10 * 4
+
+
+def test_rows_of_a_table_as_the_refusal_says():
+    table = np.eye(4, dtype="f")
+    look_up = {
+        "numpy": core.capture(lambda i: table[i] * 2),
+        "variable": core.capture(lambda i: (core.as_variable(table)[i] * 2).array),
+    }
+    with pytest.warns(UserWarning, match=r"core\.as_variable\(table\)\[i\]"):
+        for k in range(3):
+            i = np.array([k, 3, 1])
+            for captured in look_up.values():
+                assert captured(i).tobytes() == (table[i] * 2).tobytes()
+    assert [captured.replayed for captured in look_up.values()] == [0, 2]
