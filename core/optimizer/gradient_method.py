@@ -294,7 +294,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 "Call update() of that one, or setup(link) of this one again."
                 if are_all
                 else "A parameter has one rule: let each be trained by one optimizer, and give "
-                "parts rates of their own by group(pattern, ...)."
+                "parts rates of their own by group(pattern, ...), or set the other one up for "
+                "link.copy(), which has the same arrays."
             )
         )
 
