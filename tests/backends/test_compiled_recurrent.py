@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.rnn import recurrent
+from backends.numpy_backend.kernels.compiled.rnn import lstm_sequence, recurrent
 from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
@@ -113,17 +113,20 @@ def test_gates_have_second_gradients() -> None:
     units=st.sampled_from([1, 7, 33, 130]),
     dtype=st.sampled_from(["float32", "float64"]),
     missing=st.sampled_from([None, 0, 1]),
+    short=st.sampled_from([1, lstm_sequence.SHORT]),
     seed=st.integers(0, 99),
 )
 def test_sequences_are_those_of_the_formula(
-    steps: int, n: int, units: int, dtype: str, missing: Any, seed: int
+    steps: int, n: int, units: int, dtype: str, missing: Any, short: int, seed: int
 ) -> None:
     r = np.random.default_rng(seed)
     shapes = [(n, units), (n, units), (steps, n, 4 * units), (4 * units, units)]
     inputs = [r.standard_normal(shape).astype(dtype) for shape in shapes]
     given = [r.standard_normal(s).astype(dtype) for s in ((steps, n, units), (n, units))]
     asked = [None if i == missing else g for i, g in enumerate(given)]
-    mine, theirs = [each(LSTMSequence, inputs, asked) for each in (run, by_formula)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lstm_sequence, "SHORT", short)
+        mine, theirs = [each(LSTMSequence, inputs, asked) for each in (run, by_formula)]
     near = 1e-4 if dtype == "float32" else 1e-12
     for a, b in zip(mine, theirs, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape

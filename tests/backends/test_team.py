@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,32 @@ def test_other_threads_help_again_and_again() -> None:
             if helped == 5:
                 return
     pytest.fail("nobody helped")
+
+
+def test_who_had_to_be_woken_is_not_taken_for_busy() -> None:
+    x, half = np.empty(1 << 19, "f"), 1 << 18
+    parts = [(x, 0, half, 0), (x, half, 2 * half, 0)]
+    with core.using_config("num_threads", 2):
+        parallel.each(_who, parts, small=True)
+        numbers = team._team._numbers
+        patience, asleep = numbers[team.PATIENCE], team.FIRST + team.ASLEEP
+        numbers[team.PATIENCE] = 0  # whoever waits at all waits in vain
+        try:
+            helped = 0
+            while helped < 20:
+                numbers[team.LATE], numbers[team.ALONE] = 0, team.SOME
+                while not numbers[asleep]:
+                    time.sleep(0.001)
+                parallel.each(_who, parts, small=True)
+                assert not numbers[team.LATE]
+                helped += bool(x.any())
+            for _ in range(20_000):  # awake, it is, as soon as it is waited for
+                parallel.each(_who, parts, small=True)
+                if numbers[team.LATE]:
+                    return
+        finally:
+            numbers[team.PATIENCE] = patience
+    pytest.fail("nobody was waited for")
 
 
 FORKED = """

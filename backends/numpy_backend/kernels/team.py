@@ -36,7 +36,7 @@ STRIDE = 2048  # bytes of what is packed
 FIELDS = 5  # numbers of a call that is made in order: address, step, count, helpers, small
 HEAD = object.__basicsize__  # bytes of an array's object before the address of its elements
 LOOKING = 1_000_000  # nanoseconds without a part after which a thread sleeps
-IN_VAIN = 200_000  # nanoseconds after which whoever waits for a part sleeps
+IN_VAIN = 500_000  # nanoseconds after which whoever waits for a part sleeps
 SOME, MANY = 16, 256  # jobs, of which small ones are not shared after one was waited for in vain
 _JOB = 1 << 32
 _NONE = _JOB - 1  # the number of the part while TURN is closed
@@ -131,9 +131,11 @@ def _publish(
             for number, place in job:
                 e.publish(number, at(place))
             e.publish(turn + _JOB, at(TURN))
+            judged = e.variable(small)  # not where somebody had to be woken, which takes its time
             with e.loop(helpers + 1, 1, 1) as helper:
                 asleep = _of(e, shared, helper, ASLEEP)
                 with e.when(e.replaced(asleep, e.number(1), e.number(0))):
+                    judged.set(e.number(0))
                     e.call(e.current(at(WAKE)), e.current(_of(e, shared, helper, LOCK)))
             _work(e, shared, e.number(0))
             wait = e.variable(e.current(at(PATIENCE)))
@@ -146,7 +148,7 @@ def _publish(
                     with soon:
                         wait.set(wait.get() - 1)
                     with in_vain:
-                        with e.when(small.is_not(0)):
+                        with e.when(judged.get().is_not(0)):
                             e.publish(alone, at(LATE))
                             then.set((alone * 2).least(MANY))
                         _sleep(e, shared, count)

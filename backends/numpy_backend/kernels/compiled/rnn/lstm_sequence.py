@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from backends.numpy_backend import blas, products
 from backends.numpy_backend.kernels.compiled.elementary import sigmoid, tanh
 from backends.numpy_backend.kernels.compiled.products import few_rows
+from backends.numpy_backend.kernels.compiled.products.packed import Packed
 from backends.numpy_backend.kernels.compiled.rnn.recurrent import (
     FOUR,
     N1,
@@ -55,7 +57,7 @@ def _gates(x: Read2, gates: Write3, start: int, stop: int) -> None:
     gate_rows(x, gates, start, stop)
 
 
-TURNED = 4, 8  # rows and steps from which on W is transposed before them
+AGAIN = 4, 8  # rows and steps from which on it pays to lay W out anew before them
 SHORT = 1 << 20  # multiplications of a step with it
 
 # -- all steps in one call, where a step is soon done ----------------------------------------------
@@ -112,14 +114,25 @@ def _steps_back(
         product(gh, 0, function, 0, n, units, columns, gx, t * n * columns, columns, W, 0)
 
 
-def _turns(steps: int, n: int) -> bool:
-    """Whether transposing W pays for itself: OpenBLAS multiplies some rows by it faster."""
-    return n >= TURNED[0] and steps >= TURNED[1]
+def _pays(steps: int, n: int) -> bool:
+    """Whether it does: OpenBLAS multiplies some rows faster by W transposed, loops by W packed."""
+    return n >= AGAIN[0] and steps >= AGAIN[1]
+
+
+def _adding(W: Array, steps: int, n: int) -> Callable[[Array, Array], None]:
+    """A function of matrices a and c that adds `a @ W` to c."""
+    if _pays(steps, n):
+        return Packed(W).add_product
+
+    def add_product(a: Array, c: Array) -> None:
+        np.add(c, products.matmul(a, W), out=c)
+
+    return add_product
 
 
 def _is_short(steps: int, n: int, units: int, dtype: Any) -> bool:
     """Whether the product of a step takes less time than calling it, and the loops beside it."""
-    most = SHORT if _turns(steps, n) else few_rows.LEAST
+    most = SHORT if _pays(steps, n) else few_rows.LEAST
     return 4 * n * units * units < most and available(dtype)
 
 
@@ -135,17 +148,19 @@ def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: 
     short = same and _is_short(steps, n, units, x.dtype)
     if not same or not steps or not (suits(x[0], calls=8) or (short and suits(x, calls=8))):
         return NotImplemented
-    z, (c, h) = np.empty(x.shape, x.dtype), np.empty((2, steps, n, units), x.dtype)
+    c, h = np.empty((2, steps, n, units), x.dtype)
     gates = np.empty((n, 4, units), x.dtype)
     before, output = dense(c_first, h_first)
     if short:
         with blas.limited(1):
-            given = output, before, *dense(x, W.T if _turns(steps, n) else W)
+            given = output, before, *dense(x, W.T if _pays(steps, n) else W)
+            z = np.empty(x.shape, x.dtype)
             _steps(*given, z, gates, c, h, blas.gemm(x.dtype))
         f.z, f.c = z, c
         return h, c[-1]
+    z, add_product = x.copy(order="C"), _adding(W.T, steps, n)
     for step in range(steps):
-        np.add(x[step], products.matmul(output, W.T), out=z[step])
+        add_product(output, z[step])
         _divide(_lstm, z[step], before, gates, c[step], h[step])
         before, output = c[step], h[step]
     f.z, f.c = z, c
@@ -163,7 +178,7 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     gh_all, gc = g
     nothing = np.zeros((n, units), c.dtype)
-    (gc,), gh = dense(nothing if gc is None else gc), None
+    (gc,) = dense(nothing if gc is None else gc)
     gx, gates = np.empty(z.shape, z.dtype), np.empty((n, 4, units), z.dtype)
     if short:
         g_all, before, cells, weights = dense(c if gh_all is None else gh_all, c_first, c, W)
@@ -173,15 +188,16 @@ def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         with blas.limited(1):
             _steps_back(g_all, before, z, cells, weights, gates, buffer, *states, gx, *known)
         return states[1, 0], states[0, 0], gx, _of_weights(h_first, h, gx)
+    gh, add_product = np.zeros((steps + 1, n, units), c.dtype), _adding(W, steps, n)
+    if gh_all is not None:
+        gh[1:] = gh_all
     for step in reversed(range(steps)):
-        if gh_all is not None:
-            gh = gh_all[step] if gh is None else np.add(gh, gh_all[step], out=gh)
-        before, given = dense(c[step - 1] if step else c_first, nothing if gh is None else gh)
-        gc_prev = np.empty_like(gc)
+        (before,), gc_prev = dense(c[step - 1] if step else c_first), np.empty_like(gc)
         _divide(_gates, z[step], gates)
-        _divide(_lstm_gradient, gc, given, before, c[step], gates, gc_prev, gx[step])
-        gc, gh = gc_prev, products.matmul(gx[step], W)
-    return gh, gc, gx, _of_weights(h_first, h, gx)
+        _divide(_lstm_gradient, gc, gh[step + 1], before, c[step], gates, gc_prev, gx[step])
+        add_product(gx[step], gh[step])
+        gc = gc_prev
+    return gh[0], gc, gx, _of_weights(h_first, h, gx)
 
 
 def _of_weights(h_first: Array, h: Array, gx: Array) -> Array:
