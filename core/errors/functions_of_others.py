@@ -57,6 +57,7 @@ FUNCTIONS: dict[str, str | tuple[str, ...]] = {
     "channel_shuffle": "swapaxes",
     "chunk": "split_axis",
     "circular_pad": "core.functions.pad(x, ((0, 0), (1, 1)), 'wrap')",
+    "checkpoint": "forget",
     "clamp": "clip",
     "clamp_max": "numpy.minimum(x, 0)",
     "clamp_min": "numpy.maximum(x, 0)",

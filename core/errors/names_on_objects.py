@@ -71,6 +71,7 @@ OF_OBJECTS: dict[str, dict[str, str | tuple[str, ...]]] = {
     "Link": {
         "add_module": "add_link",
         "apply": "links",
+        "bias": ("b", "beta", "params"),
         "compile": "core.capture(model)",
         "cpu": "to_cpu",
         "cuda": "to_gpu",
@@ -105,6 +106,7 @@ OF_OBJECTS: dict[str, dict[str, str | tuple[str, ...]]] = {
         "trainable_weights": "params",
         "training": "core.config.train",
         "unfreeze": "enable_update",
+        "weight": ("W", "gamma", "params"),
         "zero_grad": "cleargrads",
     },
     "Optimizer": {
@@ -138,6 +140,7 @@ OF_OBJECTS: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     "arguments": {
         "attn_mask": "mask=~attn_mask",
+        "create_graph": "enable_double_backprop",
         "dilation": "dilate",
         "dim": "axis",
         "dims": "axes",

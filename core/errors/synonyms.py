@@ -36,6 +36,7 @@ GONE = {"links": {"TheanoFunction": _THEANO}, "functions": {"theano_function": _
 """Names that existed before, by where they were -> why they are gone, and what to write instead."""
 
 NEEDLESS = {
+    "allow_unused": " Leave it out: an input that nothing depends on gets None.",
     "inplace": " Leave it out: functions change no array, and give new ones.",
     "retain_graph": " Leave it out: a graph stays as long as a result leads to it.",
 }
@@ -97,9 +98,12 @@ def quoted(target: str) -> str:
 
 
 class NameOfOthers:
-    """A method that another library has on such objects: an error that says what to write."""
+    """A method that another library has on such objects: an error that says what to write.
 
-    def __init__(self, name: str, ours: str) -> None:
+    Of several names that is the first which the object has, and the last in any case.
+    """
+
+    def __init__(self, name: str, *ours: str) -> None:
         self.name = name
         self.ours = ours
 
@@ -108,7 +112,9 @@ class NameOfOthers:
             other = base.__dict__.get(self.name, self)
             if type(other) is not type(self):
                 return other.__get__(owner, cls) if hasattr(other, "__get__") else other
-        raise UnknownName(f"{cls.__name__} has no {self.name!r}. Did you mean {quoted(self.ours)}?")
+        *first, last = self.ours
+        ours = next((each for each in first if hasattr(owner, each)), last)
+        raise UnknownName(f"{cls.__name__} has no {self.name!r}. Did you mean {quoted(ours)}?")
 
 
 class SettingOfOthers(NameOfOthers):
@@ -156,13 +162,15 @@ def refuse_names_of_others(cls: type) -> None:
     """Let attributes of `cls` that other libraries have be refused with what to write."""
     for name, ours in TABLE[cls.__name__].items():
         cure = SET.get(cls.__name__, {}).get(name)
-        made = SettingOfOthers(name, str(ours), cure) if cure else NameOfOthers(name, str(ours))
+        names = (ours,) if isinstance(ours, str) else ours
+        made = SettingOfOthers(name, names[0], cure) if cure else NameOfOthers(name, *names)
         setattr(cls, name, made)
 
 
 def real_names(owner: object) -> list[str]:
     """The attributes of an object without those that are there only to be refused."""
-    return [name for name in object.__dir__(owner) if not _is_refused(type(owner), name)]
+    own, names = getattr(owner, "__dict__", ()), object.__dir__(owner)
+    return [name for name in names if name in own or not _is_refused(type(owner), name)]
 
 
 def _is_refused(cls: type, name: str) -> bool:

@@ -19,7 +19,7 @@ from core.registry.kinds import FACADES
 
 OF_OBJECTS = {
     "Variable": core.Variable(np.full((2, 3), 0.5, "f")),
-    "Link": core.Chain(l1=L.Linear(3, 2)),
+    "Link": core.Chain(l1=L.Linear(3, 2), norm=L.LayerNormalization(2)),
     "Optimizer": optimizers.Adam().setup(L.Linear(3, 2)),
     "config": core.config,
 }
@@ -53,7 +53,7 @@ def takes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {
-            "arguments": arguments_of(["functions", "links"]),
+            "arguments": {*arguments_of(["functions", "links"]), *_names(core.grad)},
             "hyperparameters": arguments_of(["optimizers"]),
             "backends": core.backend.names(),
         }
@@ -66,7 +66,8 @@ def test_every_answer_holds(kind, name, takes, tmp_path, monkeypatch):
         if kind in takes and "." not in target:
             assert target.partition("=")[0] in takes[kind]
         elif target.isidentifier():
-            assert hasattr(PLACES[kind], target)
+            parts = PLACES[kind].links() if kind == "Link" else [PLACES[kind]]
+            assert any(hasattr(part, target) for part in parts)
         elif target.startswith("sklearn."):
             room, _, measure = target.rpartition(".")
             assert hasattr(pytest.importorskip(room), measure)
@@ -115,6 +116,11 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: L.attention, "'MultiHeadAttention'"),
         (lambda: core.training.triggers.EarlyStop, "'EarlyStoppingTrigger'"),
         (lambda: F.multiply, "numpy.multiply"),
+        (lambda: L.Linear(3, 2).weight, "'W'"),
+        (lambda: L.LayerNormalization(2).bias, "'beta'"),
+        (lambda: core.grad([], [], create_graph=True), "'enable_double_backprop'"),
+        (lambda: core.Variable(np.ones(1)).backward(create_graph=True), "'enable_double_backprop'"),
+        (lambda: F.checkpoint, "'forget'"),
         (lambda: core.hypot, "numpy.hypot"),
         (lambda: L.LazyLinear, "'Linear'"),
         (lambda: L.LazyConv2d, "'Convolution2D'"),
@@ -147,6 +153,20 @@ def test_other_spellings_and_other_places(call, answer):
         (AttributeError, TypeError, core.errors.BackendError), match=f"Did you mean ({answer})"
     ):
         call()
+
+
+def test_links_may_have_the_names_of_others_themselves():
+    class Own(core.Link):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.weight = core.Parameter(np.ones(3, "f"))
+            self.add_persistent("bias", 0)
+
+    own = copy.deepcopy(Own())
+    assert (own.weight.shape, own.bias) == ((3,), 0)
+    assert {"weight", "bias"} <= {*dir(own)} and not {"weight", "bias"} & {*dir(core.Link())}
+    assert not hasattr(core.Link(), "weight")
 
 
 @pytest.mark.parametrize("name", ["take", "real", "all", "any", "stack_of_blocks", "image"])
