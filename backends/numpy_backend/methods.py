@@ -135,21 +135,19 @@ def stack_of_few(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
     return stack(arrays, axis, **options)
 
 
-def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any
+) -> Any:
     """`numpy.mean`: floats whose sums are of their own dtype are divided in it."""
-    if type(a) is _Array and dtype is None and a.dtype in compiler.FLOATS and a.size:
-        if axis is None:
-            count = a.size
-        elif type(axis) is int and -a.ndim <= axis < a.ndim:
-            count = a.shape[axis]
-        else:
-            return np.mean(a, axis, keepdims=keepdims)
-        y = _added(a, axis, keepdims=keepdims)
-        if type(y) is not _Array:
-            return y / count
-        y /= count
-        return y
-    return np.mean(a, axis, dtype, keepdims=keepdims)
+    own = type(a) is _Array and dtype is None and not options and a.dtype in compiler.FLOATS
+    if not own or not a.size:
+        return np.mean(a, axis, dtype, keepdims=keepdims, **options)
+    y = _added(a, axis, keepdims=keepdims)
+    count = a.size // y.size
+    if type(y) is not _Array:
+        return y / count
+    y /= count
+    return y
 
 
 def _reduced(ufunc: np.ufunc) -> Callable[..., Any]:

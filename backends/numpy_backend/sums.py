@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from backends.numpy_backend import methods
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.math import channels, of_rows
 from backends.numpy_backend.kernels.compiled.math import running as running_loops
@@ -37,7 +38,7 @@ def _reducing(ufunc: np.ufunc) -> Callable[..., Any]:
     reduce = ufunc.reduce
 
     def reduced(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-        if dtype is not None and not np.dtype(dtype).isnative:
+        if dtype is not None and dtype not in FLOATS and not np.dtype(dtype).isnative:
             dtype = _native(dtype)
         return reduce(a, axis, dtype, **options)
 
@@ -80,7 +81,7 @@ def _own_floats(a: Any, dtype: Any) -> bool:
 
 def _by_slices(ufunc: np.ufunc, a: Any, axis: Any, options: Any) -> Any:
     """What the function makes of the short last axis of a large array; None for others."""
-    if a.size < LARGE or not 2 <= a.shape[-1] <= SHORT or not options.keys() <= {"keepdims"}:
+    if not 2 <= a.shape[-1] <= SHORT or not options.keys() <= {"keepdims"}:
         return None
     if type(axis) is tuple and len(axis) == 1:
         (axis,) = axis
@@ -118,9 +119,9 @@ def _extreme(ufunc: np.ufunc) -> Callable[..., Any]:
     reduce, sign = ufunc.reduce, 1 if ufunc is np.maximum else -1
 
     def extreme(a: Any, axis: Any = None, out: Any = None, **options: Any) -> Any:
-        if isinstance(a, np.ndarray) and out is None:
+        if out is None and isinstance(a, np.ndarray) and a.size >= LARGE:
             found = _by_slices(ufunc, a, axis, options)
-            if found is None and a.size >= LARGE and compiler.available():
+            if found is None and compiler.available():
                 found = of_rows.extremes(a, axis, options, sign)
             if found is not None:
                 return found
@@ -137,11 +138,10 @@ running = {name: _accumulating(name) for name in _NAMES if hasattr(np, name)}
 
 def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
     """`numpy.sum`, of many rows in parts; large ones over all axes but channels in threads."""
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray) and a.size >= LARGE:
         own = _own_floats(a, dtype)
-        plain = own and (not options or options == {"keepdims": False})
-        if plain and type(axis) is tuple and compiler.available():
-            found = channels.total(a, axis)
+        if own and type(axis) is tuple and not options.get("keepdims") and compiler.available():
+            found = channels.total(a, axis) if options.keys() <= {"keepdims"} else None
             if found is not None:
                 return found
         if own:
@@ -156,9 +156,9 @@ def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
 
 def multiplied(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
     """`numpy.prod`."""
-    if isinstance(a, np.ndarray) and _own_floats(a, dtype):
+    if isinstance(a, np.ndarray) and a.size >= LARGE and _own_floats(a, dtype):
         found = _by_slices(np.multiply, a, axis, options)
-        if found is None and a.size >= LARGE and compiler.available():
+        if found is None and compiler.available():
             found = of_rows.products(a, axis, options)
         if found is not None:
             return found
@@ -167,7 +167,7 @@ def multiplied(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> A
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
     """`numpy.mean`, of many rows in parts."""
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray) and a.size >= LARGE:
         if _own_floats(a, dtype):
             found = _by_slices(np.add, a, axis, options)
             if found is not None:
@@ -176,13 +176,13 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
         if axes is not None:
             sums = _by_rows(a, axes, **options)
             return sums / a.dtype.type(a.size // sums.size)
-    return np.mean(a, axis, dtype, **options)
+    return methods.mean(a, axis, dtype, **options)
 
 
 def _long(a: Any, axis: Any, dtype: Any, options: Any) -> tuple[int, ...] | None:
     """The axes, if NumPy would add more than `ROWS` numbers one after the other along them."""
     one = type(axis) is int and -a.ndim <= axis < a.ndim
-    if (a.shape[axis] if one else a.size) <= ROWS:
+    if (a.shape[axis] if one else a.size) <= ROWS or (axis is None and a.flags.c_contiguous):
         return None
     if a.dtype not in compiler.FLOATS or (dtype is not None and dtype != a.dtype):
         return None  # not by `in`: to NumPy, None equals float64

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
 
 
-def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
-    """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
-    if is_number(x):
+def array_operand(x: Any, beside: Any = None) -> tuple[Any, Spec | None, None] | None:
+    """Array, spec and no node of a raw array, in the dtype of a Variable `beside` it.
+
+    None for what is none: a number, which needs its neighbours, or nothing for an operation.
+    """
+    if type(x) not in BACKENDS and is_number(x):
         return None
-    array = taken(x)
-    if array is None:
-        raise no_array(f"{f.label}: expected a Variable or", x) from None
-    return array, spec_of(array), None
+    array = taken(x if beside is None else in_dtype_of(beside, x))
+    return None if array is None else (array, spec_of(array), None)
 
 
 def beside_traced(inputs: tuple[Any, ...], f: FunctionNode | None = None) -> tuple[Any, ...]:
@@ -46,12 +47,13 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
     dtypes are never cast silently.
     """
-    if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
+    if not isinstance(variable, Variable) or (spec := variable._spec) is None or not is_array(x):
         return x
-    if BACKENDS[type(x)] is not variable.backend:
+    if BACKENDS[type(x)] is not spec.backend:
         variable, x = beside_traced((variable, x))
-    backend, dtype = variable.backend, variable.dtype
-    if backend.kind(dtype) not in "fV" or BACKENDS[type(x)] is not backend or x.dtype == dtype:
+        spec = variable._spec
+    backend, dtype = spec.backend, spec.dtype
+    if spec.kind not in "fV" or BACKENDS[type(x)] is not backend or x.dtype == dtype:
         return x
     # The operation refuses complex numbers.
     return x if backend.kind(x.dtype) == "c" else backend.asarray(x, dtype)
@@ -59,6 +61,13 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
 
 def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
+    scalar = f.with_scalar if f._elementwise and f._local_hooks is None else None  # type: ignore[attr-defined]
+    number = python_number(inputs[-1])
+    if scalar is not None and type(number) in (float, int) and isinstance(inputs[0], Variable):
+        return scalar.call(inputs[0], number)  # type: ignore[no-any-return]
+    for x in inputs:
+        if not isinstance(x, Variable) and not is_number(x) and not is_array(x):
+            raise no_array(f"{f.label}: expected a Variable or", x) from None
     arrays = [as_array(x) for x in inputs if not is_number(x)]
     numbers = [python_number(x) for x in inputs if is_number(x)]
     lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
@@ -70,9 +79,8 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
             f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
         )
     refuse_unlike(f.label, numbers, lead)
-    scalar = f.with_scalar  # type: ignore[attr-defined]
-    if scalar is not None and is_number(inputs[1]) and f._local_hooks is None:
-        return scalar.call(inputs[0], python_number(inputs[1]))  # type: ignore[no-any-return]
+    if scalar is not None and is_number(inputs[1]):
+        return scalar.call(inputs[0], number)  # type: ignore[no-any-return]
     operands = [as_operand(x, lead) if is_number(x) else x for x in inputs]
     return f._run(*operands) if f._local_hooks is None else f(*operands)  # type: ignore[no-any-return]
 

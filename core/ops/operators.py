@@ -45,21 +45,11 @@ _ARITHMETIC = {
     "truediv": "divide",
     "pow": "pow",
 }
-_OF_THE_NAMESPACE = {
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
+_DIVISIONS = {"floordiv": "floor_divide", "mod": "remainder"}
+_BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+_SHIFTS = {"lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
+_EQUAL = {"eq": "equal", "ne": "not_equal", "le": "less_equal", "ge": "greater_equal"}
+_OF_THE_NAMESPACE = _DIVISIONS | _BITWISE | _SHIFTS | _EQUAL | {"lt": "less", "gt": "greater"}
 
 
 def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Any]:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import places
 from core.graph.variable import Variable
@@ -63,7 +64,7 @@ class _Calls(Writer):
             "plans": declared.cls._plans,
             "plan_for": dispatch.plan_for,
             "array_operand": operands.array_operand,
-            "in_dtype_of": operands.in_dtype_of,
+            "BACKENDS": BACKENDS,
             "with_numbers": operands.with_numbers,
             "NUMBERS": frozenset({float, int}),
             "take_slow_path": dispatch.take_slow_path,
@@ -133,21 +134,23 @@ class _Calls(Writer):
     def _read(self, hooked: bool) -> list[str]:
         lines = ["  state = current_state()"]
         scalar = self.cls.with_scalar if self.cls._elementwise else None
-        if scalar is not None and not hooked:
-            self.scope["with_scalar"] = scalar.ready_call()
-            lines += [
-                "  if type(x1) is not Variable and type(x1) in NUMBERS: return with_scalar(x0, x1)",
-            ]
         everything = "x_all" if self.many else f"({self.each('x#')},)"
         if self.many:
             lines += ["  if not x_all: cls.variant(0)  # refuses it"]
             lines += ["  needs_grad = 0; a_all, s_all, n_all = [], [], []", "  for x in x_all:"]
-        for to, i in [("    ", "")] if self.many else [("  ", n) for n in range(self.arity)]:
+        each = [("    ", "")] if self.many else [("  ", i) for i in range(self.arity)[::-1]]
+        for to, i in each:
+            beside, read = "", f"a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source"
+            if scalar is not None and i == 1:  # often no Variable, of which an exception tells late
+                self.scope["with_scalar"], beside, to = scalar.ready_call(), ", x0", "    "
+                number = "  elif type(x1) in NUMBERS: return with_scalar(x0, x1)"
+                lines += [f"  if type(x1) is Variable: {read}", *([] if hooked else [number])]
+                lines += ["  elif type(x1) in BACKENDS: a1, s1, n1 = array_operand(x1, x0)"]
+                lines += ["  else:"]
             lines += [
-                f"{to}try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
+                f"{to}try: {read}",
                 f"{to}except AttributeError:",
-                *(["    x1 = in_dtype_of(x0, x1)"] if scalar is not None and i == 1 else []),
-                f"{to}  found = array_operand({self.node}, x{i})",
+                f"{to}  found = array_operand(x{i}{beside})",
                 f"{to}  if found is None: return with_numbers({self.node}, {everything})",
                 f"{to}  a{i}, s{i}, n{i} = found",
             ]

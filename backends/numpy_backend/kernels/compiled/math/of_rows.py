@@ -6,7 +6,7 @@ the order of the machine's vectors, of float32 in float64 and rounded once.
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from backends.numpy_backend.kernels.compiler import (
 )
 
 PART = 1 << 17  # elements of a part
+LONG = 128  # elements of a row, with more of which NumPy is as fast with extremes
+ROWS = 128  # and with fewer rows
 NAN = number(float("nan"))
 
 
@@ -54,8 +56,14 @@ def _products(x: Read2, y: Write1, start: int, stop: int) -> None:
 
 
 def extremes(a: Array, axis: Any, options: Any, sign: int) -> Array | None:
-    """The greatest elements along last axes, or the least; None for other arrays."""
-    return _reduced(_extremes, a, axis, options, FLOATS[a.dtype.itemsize == 8].type(sign))
+    """The greatest elements along last axes, or the least; None for other arrays.
+
+    And for few rows or long ones, with which NumPy is as fast.
+    """
+    if a.size < ROWS * a.shape[-1]:
+        return None
+    number = FLOATS[a.dtype.itemsize == 8].type(sign)
+    return _reduced(_extremes, a, axis, options, number, longest=LONG)
 
 
 def products(a: Array, axis: Any, options: Any) -> Array | None:
@@ -63,19 +71,23 @@ def products(a: Array, axis: Any, options: Any) -> Array | None:
     return _reduced(_products, a, axis, options)
 
 
-def _reduced(loop: Any, a: Array, axis: Any, options: Any, *more: Any) -> Array | None:
-    if a.size < SMALL or type(a) is not np.ndarray or a.dtype not in FLOATS:
+def _reduced(
+    loop: Any, a: Array, axis: Any, options: Any, *more: Any, longest: float = inf
+) -> Array | None:
+    axes, shape = axis if type(axis) is tuple else (axis,), a.shape
+    kept = len(shape) - len(axes)
+    if kept < 1 or axes[-1:] not in ((-1,), (len(shape) - 1,)) or a.size < SMALL:
         return None
-    axes, flags = axis if type(axis) is tuple else (axis,), a.flags
-    if not (flags.c_contiguous and flags.aligned) or not options.keys() <= {"keepdims"}:
+    if type(a) is not np.ndarray or a.dtype not in FLOATS:
         return None
-    kept = a.ndim - len(axes)
-    wanted = range(kept, a.ndim)
-    if kept < 1 or any(
-        [type(i) is not int or i not in (n, n - a.ndim) for i, n in zip(axes, wanted, strict=True)]
+    rows, n = prod(shape[:kept]), prod(shape[kept:])
+    flags, wanted = a.flags, range(kept, len(shape))
+    if n > longest or not (flags.c_contiguous and flags.aligned and options.keys() <= {"keepdims"}):
+        return None
+    if any(
+        [type(i) is not int or i not in (w, w - a.ndim) for i, w in zip(axes, wanted, strict=True)]
     ):
         return None
-    rows, n = prod(a.shape[:kept]), prod(a.shape[kept:])
     y = np.empty(rows, a.dtype)
     parallel.divide(loop, rows, -(-PART // n), a.reshape(rows, n), *more, y)
-    return y.reshape(a.shape[:kept] + (1,) * (len(axes) if options.get("keepdims") else 0))
+    return y.reshape(shape[:kept] + (1,) * (len(axes) if options.get("keepdims") else 0))
