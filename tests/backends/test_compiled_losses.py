@@ -122,6 +122,27 @@ def test_axes_of_one_element_behind_that_of_a_softmax_make_no_difference(functio
         v.cleargrad()
 
 
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
+@given(
+    st.sampled_from([(20, 8), (1, 300), (3, 7, 40), (2, 5, 3, 90), (600, 30)]),
+    st.integers(-2, 2),
+    st.sampled_from(["float32", "float64"]),
+    st.integers(1, 2),
+    st.sampled_from([(), (np.nan,), (np.inf,), (-np.inf, -np.inf), (3e38, -3e38)]),
+)
+def test_softmax_across_other_axes_is_that_of_rows(function, shape, axis, dtype, threads, odd):
+    axis = axis % (len(shape) - 1)
+    x = np.random.default_rng(0).normal(0, 3, shape).astype(dtype)
+    x.reshape(-1)[: len(odd)] = odd
+    rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+    with core.using_threads(threads), np.errstate(all="ignore"):
+        across, along = function(x, axis=axis), function(rows, axis=-1)
+        again = function(np.asfortranarray(x), axis=axis)
+    near = 1e-5 if dtype == "float32" else 1e-13
+    np.testing.assert_allclose(np.moveaxis(across.array, axis, -1), along.array, near, near)
+    assert again.array.tobytes() == across.array.tobytes()
+
+
 def test_a_wrong_label_is_told_of_as_before():
     x, t = np.zeros((2, 3, 40, 40), "f"), np.zeros((2, 40, 40), "i")
     t[1, 3, 4] = 3

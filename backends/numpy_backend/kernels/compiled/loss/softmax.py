@@ -1,4 +1,4 @@
-"""Softmax along the last axis, and the cross entropy of classes: each row in one go.
+"""Softmax along an axis, and the cross entropy of classes: each row of the last axis in one go.
 
 Exponentials are this package's own, and sums are taken in the order of the machine's vectors.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.elementary import FLOAT, INTEGER, ONE, ZERO, exp
-from backends.numpy_backend.kernels.compiled.loss import softmax_of_maps
+from backends.numpy_backend.kernels.compiled.loss import softmax_across, softmax_of_maps
 from backends.numpy_backend.kernels.compiler import (
     SMALL,
     SUMS,
@@ -36,6 +36,8 @@ from core.typing import Shape
 
 LEAST = 65536  # elements of a part
 CALLS = SMALL  # a loop of one element is faster than the formulas, of five to sixteen calls
+
+PLACES = 8  # behind an axis, of fewer of which NumPy is as fast
 
 _LOWEST: Any = ByType(np.int32(-(2**31)), np.int64(-(2**63)))
 _SIGN: Any = ByType(np.int32(31), np.int64(63))
@@ -210,20 +212,29 @@ def _columns(axis: int, shape: Shape) -> int:
 
 def softmax(f: Any, xp: Any, x: Any) -> Any:
     """`exp(x) / sum(exp(x))`."""
-    return _along_rows(f, x, _softmax)
+    return _along(f, x, _softmax, softmax_across.softmax)
 
 
-def _along_rows(f: Any, x: Any, loop: Any) -> Any:
+def _along(f: Any, x: Any, loop: Any, across: Any) -> Any:
     rows = _rows(f, x)
     if rows is None:
-        return NotImplemented
+        return _across(f.axis, x, across)
     y = np.empty_like(rows[0])
     _divide(loop, *rows, y)
     return y.reshape(x.shape)
 
 
-def _ready_along_rows(kernel: Any, loop: Any) -> None:
-    """Let the kernel have a form for few elements, which is `_along_rows` of a known shape."""
+def _across(axis: int, x: Array, loop: Any) -> Any:
+    """The same along an axis behind which lie some others."""
+    before, after = x.shape[:axis], x.shape[axis:][1:]
+    if not suits(x, calls=CALLS) or not -x.ndim <= axis < x.ndim or prod(after) < PLACES:
+        return NotImplemented
+    maps = np.ascontiguousarray(x).reshape(prod(before), x.shape[axis], prod(after))
+    return softmax_across.computed(loop, maps).reshape(x.shape)
+
+
+def _ready_along(kernel: Any, loop: Any, across: Any) -> None:
+    """Let the kernel have a form for few elements, which is `_along` of a known shape."""
 
     def run_for(shape: Shape, dtype: Any) -> Any:
         size, axes = prod(shape), range(-len(shape), len(shape))
@@ -232,7 +243,7 @@ def _ready_along_rows(kernel: Any, loop: Any) -> None:
         def run(f: Any, x: Any) -> Any:
             columns = along.get(f.axis)
             if not columns:
-                return NotImplemented
+                return _across(f.axis, x, across)
             rows = size // columns
             y = np.empty((rows, columns), dtype)
             loop(x.reshape(rows, columns), y, 0, rows)
@@ -250,11 +261,11 @@ def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
 
 def log_softmax(f: Any, xp: Any, x: Any) -> Any:
     """`x - log(sum(exp(x)))`."""
-    return _along_rows(f, x, _log_softmax)
+    return _along(f, x, _log_softmax, softmax_across.log_softmax)
 
 
-_ready_along_rows(softmax, _softmax)
-_ready_along_rows(log_softmax, _log_softmax)
+_ready_along(softmax, _softmax, softmax_across.softmax)
+_ready_along(log_softmax, _log_softmax, softmax_across.log_softmax)
 
 
 def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:

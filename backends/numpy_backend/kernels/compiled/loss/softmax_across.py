@@ -1,0 +1,99 @@
+"""Softmax along an axis behind which there are others: a block of places in one go.
+
+What is summed over lies apart, and places side by side; so each has a lane of a vector.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.elementary import ZERO, exp
+from backends.numpy_backend.kernels.compiler import (
+    SUMS,
+    Array,
+    Read3,
+    Write1,
+    Write3,
+    compiled,
+    empty,
+    inlined_exactly,
+)
+
+BLOCK = 256  # places, whose elements are read again from a near cache
+LEAST = 65536  # elements of a part
+
+
+@inlined_exactly
+def less(v: Any, top: Any, total: Any) -> Any:
+    """Take away the maximum first, which is of the size of v, so that nothing is lost."""
+    return (v - top) - total
+
+
+@compiled(fastmath=SUMS)
+def softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, stop: int) -> None:
+    """Exp(x - maximum) / sum."""
+    places = x.shape[2]
+    blocks = (places + BLOCK - 1) // BLOCK
+    for unit in range(start, stop):
+        n, first = unit // blocks, unit % blocks * BLOCK
+        last = min(first + BLOCK, places)
+        at, end = n * places + first, n * places + last
+        top, total = tops[at:end], totals[at:end]
+        for i in range(top.size):
+            top[i], total[i] = x[n, 0, first + i], ZERO
+        for c in range(1, x.shape[1]):
+            row = x[n, c, first:last]
+            for i in range(row.size):
+                v, t = row[i], top[i]
+                top[i] = v if v > t or v != v else t
+        for c in range(x.shape[1]):
+            row, out = x[n, c, first:last], y[n, c, first:last]
+            for i in range(row.size):  # one array at a time is written, else nothing is a vector
+                out[i] = exp(row[i] - top[i])
+            for i in range(row.size):
+                total[i] += out[i]
+        for c in range(x.shape[1]):
+            out = y[n, c, first:last]
+            for i in range(out.size):
+                out[i] /= total[i]
+
+
+@compiled(fastmath=SUMS)
+def log_softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, stop: int) -> None:
+    """(x - maximum) - log(sum of exp(x - maximum))."""
+    places = x.shape[2]
+    blocks = (places + BLOCK - 1) // BLOCK
+    for unit in range(start, stop):
+        n, first = unit // blocks, unit % blocks * BLOCK
+        last = min(first + BLOCK, places)
+        at, end = n * places + first, n * places + last
+        top, total = tops[at:end], totals[at:end]
+        for i in range(top.size):
+            top[i], total[i] = x[n, 0, first + i], ZERO
+        for c in range(1, x.shape[1]):
+            row = x[n, c, first:last]
+            for i in range(row.size):
+                v, t = row[i], top[i]
+                top[i] = v if v > t or v != v else t
+        for c in range(x.shape[1]):
+            row = x[n, c, first:last]
+            for i in range(row.size):
+                total[i] += exp(row[i] - top[i])
+        for i in range(total.size):
+            total[i] = np.log(total[i])
+        for c in range(x.shape[1]):
+            row, out = x[n, c, first:last], y[n, c, first:last]
+            for i in range(row.size):
+                out[i] = less(row[i], top[i], total[i])
+
+
+def computed(loop: Any, x: Array) -> Array:
+    """What one of these loops makes of x along its second of three axes."""
+    images, length, places = x.shape
+    y, (tops, totals) = np.empty_like(x), empty(2, images * places, x.dtype)
+    units = images * -(-places // BLOCK)
+    parallel.divide(loop, units, -(-LEAST // (min(BLOCK, places) * length)), x, y, tops, totals)
+    return y
