@@ -60,10 +60,20 @@ class OfAverage(OfParameter):
         self.weights = self.model[1].avg_mean[1:]
 
 
+class OfHalf(Twice):
+    """Its weights are one half of an array, the other half of which is somebody else's."""
+
+    def __init__(self):
+        super().__init__()
+        whole = np.concatenate([self.model[0].W.array, X[:6]])
+        self.model[0].W.array, self.rest = whole[:6], whole[6:]
+
+
 GIVEN = {
     "an array that is a parameter": (Twice, lambda s: (s.model[0].W.array,), 0),
     "a part of one": (Twice, lambda s: (s.model[0].W.array[1:3],), 0),
     "a running average": (Twice, lambda s: (s.model[1].avg_var,), 0),
+    "what lies beside one": (OfHalf, lambda s: (s.rest,), 5),
     "a copy": (Twice, lambda s: (s.model[0].W.array.copy(),), 5),
     "a name for a parameter": (OfParameter, lambda s: (), 0),
     "a name for a part of an average": (OfAverage, lambda s: (), 0),

@@ -227,6 +227,20 @@ def test_running_averages_move_whenever_the_program_runs():
         assert same(program(X), eager(X)) and same(state_of(traced), state_of(eager))
 
 
+def test_gradients_that_parameters_have_are_those_of_each_run():
+    link = L.Linear(2, 1, nobias=True)
+
+    def step(x):
+        F.sum(link(x)).backward()
+        return link.W.grad
+
+    link.W.grad = np.zeros((1, 2), "f")
+    program = core.trace(step, np.ones((3, 2), "f"))
+    for before in (10, 20):
+        link.W.grad = np.full((1, 2), before, "f")
+        assert program(np.ones((3, 2), "f")).tolist() == [[before + 3] * 2]
+
+
 @pytest.mark.parametrize("seed", [None, 5])
 def test_draws_are_made_anew(seed):
     model = Net(lambda x: F.dropout(x, 0.5), lambda x: F.gaussian(x, x * 0))

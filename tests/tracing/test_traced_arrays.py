@@ -156,6 +156,41 @@ def test_what_is_written_through_a_view_is_seen_in_all_that_share_its_memory(ste
     assert x.tobytes() == np.arange(9.0).tobytes()
 
 
+VIEWS = [("getitem", i) for i in INDEXES] + [
+    *[("T",), ("mT",), ("flip",), ("expand_dims",), ("reshape",)],
+    *[("fliplr",), ("flipud",), ("rollaxis",), ("linalg.matrix_transpose",)],
+]
+
+
+def test_what_is_written_through_a_view_of_a_view_is_put_where_it_is_seen():
+    """Each kind of view of each kind, of an array that no view leaves as it is."""
+    x = np.ones((2, 3, 4))
+    in_order = [("reshape",), ("expand_dims",)]  # else what is reshaped may be a copy
+    chains = [(a, b) for a in VIEWS for b in VIEWS if b != ("reshape",) or a in in_order]
+
+    def function(x):
+        found, xp = [], x.__array_namespace__()
+        for one, other in chains:
+            whole = xp.zeros(x.shape)
+            view = seen(seen(whole, one), other)
+            view[...] = np.arange(1.0, view.size + 1).reshape(view.shape)
+            found.append(whole)
+        return found
+
+    for chain, one, other in zip(chains, core.trace(function, x)(x), function(x), strict=True):
+        assert one.tobytes() == other.tobytes(), chain
+
+
+def test_elements_that_integers_choose_are_set_to_a_view_of_the_same_array():
+    def function(x):
+        y = x * 1
+        y[np.array([0, 2])] = y[1:3]
+        return y
+
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(core.trace(function, x)(x), function(x))
+
+
 MAY_BE_COPIES = {
     "reshape": lambda x: np.reshape(x, (-1,)),
     "rot90": np.rot90,
