@@ -112,6 +112,7 @@ def test_a_hook_may_be_added_to_a_declared_operation_after_the_call():
     np.testing.assert_array_equal(x.grad, [2])
 
 
+@pytest.mark.parametrize("end", [core.functions.sum, lambda z: z])
 @pytest.mark.parametrize(
     "op, dtype, shapes",
     [
@@ -120,13 +121,15 @@ def test_a_hook_may_be_added_to_a_declared_operation_after_the_call():
         (MatMul, "float16", [(2, 2), (2, 2)]),
     ],
 )
-def test_a_hook_of_a_declared_operation_sees_its_backward_however_computed(op, dtype, shapes):
-    """Also where inputs broadcast, or 16-bit floats are computed in wider ones."""
+def test_a_hook_of_a_declared_operation_sees_its_backward_however_computed(op, dtype, shapes, end):
+    """Also where inputs broadcast, 16-bit floats are computed in wider ones, or it is the last."""
     x, y = [core.Variable(np.ones(shape, dtype)) for shape in shapes]
     f, hook = op(), Recorder()
     f.add_hook(hook)
     (z,) = f.apply((x, y))
-    core.functions.sum(z).backward()
+    y = end(z)
+    y.grad = np.ones_like(y.array)
+    y.backward()
     assert hook.kinds() == ["added", *ALL]
 
 

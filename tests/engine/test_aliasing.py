@@ -210,6 +210,15 @@ def test_no_gradient_is_added_to_where_one_does_not_fit():
     np.testing.assert_array_equal(x.grad, ones(4))
 
 
+def test_a_gradient_of_an_earlier_shape_is_not_added_to():
+    x = variable(2, 3)
+    total(x).backward()
+    x.array = array(3)
+    with pytest.raises(ValueError, match="before its array changed"):
+        total(x * 3).backward()
+    np.testing.assert_array_equal(x.grad, ones(2, 3))
+
+
 def test_addgrad_and_copydata_share_nothing():
     x, y = variable(4), variable(4)
     y.grad = ones(4)

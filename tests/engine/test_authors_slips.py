@@ -32,6 +32,12 @@ def backward(compute):
     return run
 
 
+def giving(*results):
+    """A declared operation of two outputs that computes these."""
+    names = {"output_names": ("one", "other"), "compute": lambda self, xp, x: results[0]}
+    return lambda: type("Mine", (FunctionNode,), names)().apply((variable(2),))
+
+
 def retaining(what, indexes):
     def compute(self, inputs):
         getattr(self, what)(indexes)
@@ -57,6 +63,8 @@ def retaining(what, indexes):
             backward(lambda gs: (Variable(gs[0].array.astype("d")),)),
             "gradient of input 0 of Mine: expected dtype float32, got float64",
         ),
+        (giving((ones(2),)), r"Mine.compute: expected a tuple of 2 arrays \(one, other\), got 1"),
+        (giving([ones(2), ones(2)]), "Mine.compute: expected a tuple of 2 arrays .*, got list"),
         (retaining("retain_inputs", 0), "Mine.retain_inputs: expected a tuple of indexes, got 0"),
         (retaining("retain_inputs", (1,)), "Mine.retain_inputs: .* its 1 inputs, got 1"),
         (retaining("retain_outputs", (-2,)), "Mine.retain_outputs: .* its 1 outputs, got -2"),

@@ -234,6 +234,18 @@ def test_loss_scale_is_a_factor_that_the_leaves_know():
     assert x.loss_scale == 8.0
 
 
+def test_a_gradient_has_its_graph_also_where_none_is_recorded_otherwise():
+    x = variable(3)
+    y = total(x**3)
+    with core.no_backprop_mode():
+        y.backward(enable_double_backprop=True)
+        (gx,) = core.grad([y], [x], enable_double_backprop=True)
+        assert not (x * 2).requires_grad
+    for g in (x.grad_var, gx):
+        (second,) = core.grad([total(g)], [x])
+        np.testing.assert_allclose(second.array, 6 * x.array, rtol=1e-5)
+
+
 def test_a_leaf_has_nothing_behind_it():
     x = variable(1)
     x.backward()
@@ -397,3 +409,22 @@ def test_what_has_no_derivative_says_so_by_name(name, call, debug):
         y = call(x)
         with pytest.raises(core.errors.NotDifferentiable, match=f"backward: {name} has no deriv"):
             y.backward()
+
+
+def test_complex_numbers_have_no_derivatives():
+    x = Variable(np.ones((), "complex64"))
+    for call in (lambda y: y.backward(), lambda y: core.grad([y], [x])):
+        with pytest.raises(core.errors.NotDifferentiable, match="real numbers, got .* complex64"):
+            call(x * 2)
+
+
+@pytest.mark.parametrize("old", [None, 3.0])
+@pytest.mark.parametrize("new", [None, 2.0])
+def test_gradients_are_added_to_those_that_inputs_have(old, new):
+    given = [None if g is None else Variable(np.full(4, g, "f")) for g in (new, old)]
+    (y,) = GeneralHalves().apply((variable(4),))[:1]
+    f = y.creator
+    f.backward = lambda indexes, grad_outputs: (given[0],)
+    (found,) = f.backward_accumulate((0,), (Variable(ones(2)), None), (given[1],))
+    total = None if old is new is None else np.full(4, (old or 0) + (new or 0), "f")
+    assert found is None if total is None else found.array.tolist() == total.tolist()

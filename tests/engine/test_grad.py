@@ -236,8 +236,9 @@ def test_set_grad_and_retain_grad():
 
 def test_loss_scale():
     x = variable(4)
-    (g,) = core.grad([total(x * 3)], [x], loss_scale=4.0)
+    (g,) = core.grad([total(x * 3)], [x], set_grad=True, loss_scale=4.0)
     np.testing.assert_array_equal(g.array, ones(4) * 12)
+    assert x.loss_scale == 4.0
 
 
 def test_without_double_backprop_the_gradient_has_no_history():
