@@ -65,6 +65,16 @@ def _column_stack(tup: Any) -> Variable:
     return functions.concat(columns, 1)
 
 
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Variable:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _both(a, b)
+    ends = functions.moveaxis(a, axisa, -1), functions.moveaxis(b, axisb, -1)
+    return functions.moveaxis(namespace.linalg.cross(*ends), -1, axisc)
+
+
 def _diag(v: Any, k: int = 0) -> Variable:
     v = as_variable(v)
     if v.ndim == 2:
@@ -190,6 +200,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "atleast_1d": _at_least(1),
     "atleast_2d": _at_least(2),
     "column_stack": _column_stack,
+    "cross": _cross,
     "diag": _diag,
     "hsplit": _split_along(1),
     "inner": _inner,

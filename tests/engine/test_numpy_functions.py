@@ -84,6 +84,8 @@ DIFFERENTIABLE = {
     "median": lambda v: np.median(v),
     "median of rows": lambda v: np.median(v, axis=1, keepdims=True),
     "median of stacks": lambda v: np.median(np.stack([v, v * v, v - 1]), axis=(0, -1)),
+    "cross": lambda v: np.cross(v[:, :3], A[:, :3]),
+    "cross, other axes": lambda v: np.cross(A, v, axisa=0, axisb=0, axisc=0),
     "outer": lambda v: np.outer(v, A[0]),
     "percentile": lambda v: np.percentile(v, 30, 1),
     "quantile": lambda v: np.quantile(v, 0.3, axis=0),
