@@ -2,8 +2,11 @@
 
 While it records, each call of NumPy with its arrays is noted together with the memory of what it
 takes and gives; a launch makes these calls again, on the same memory. No Python of the recorded
-function runs in it: a number or a draw within would be that of the recording.
+function runs in it: a draw within would be that of the recording, and so would a number that is
+read from an array, which is refused.
 """
+
+from operator import index
 
 import numpy as np
 
@@ -46,6 +49,15 @@ class Noted(np.ndarray):
 
     def __setitem__(self, index, value):
         noted(np.ndarray.__setitem__, self, index, value)
+
+    def item(self, *index):
+        if under_way:
+            raise RuntimeError("a number of an array is asked for while it is recorded")
+        return super().item(*index)
+
+    __bool__, __int__, __float__, __index__ = [
+        lambda self, kind=kind: kind(self.item()) for kind in (bool, int, float, index)
+    ]
 
 
 class Namespace:
@@ -120,6 +132,10 @@ class LaunchingBackend(Backend):
     def copyto(self, dst, src):
         noted(np.copyto, dst, src)
         return dst
+
+    def scatter_add(self, a, places, values):
+        noted(np.add.at, a, places, values)
+        return a
 
     def dtype(self, name):
         return np.dtype(name)

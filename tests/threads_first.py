@@ -168,6 +168,26 @@ def models():
             np.testing.assert_array_equal(mine, theirs)
 
 
+def codes():
+    """Without a lock no function gets another code in its first call: others may be calling it."""
+    import core
+    from core.errors.keywords import checked_when_called
+
+    def plain(x, *, times: int = 1):
+        return x * times
+
+    late = checked_when_called(plain)
+    functions = [core.grad, core.Variable.sum, core.Variable.__init__, core.Link.add_hook, late]
+    before = [function.__code__ for function in functions]
+    x = core.Variable(np.ones(2, "f"))
+    core.grad([x.sum()], [x])
+    core.Link().add_hook(core.LinkHook())
+    assert late("a", times=2) == "aa"
+    after = [function.__code__ for function in functions]
+    stay = [mine is theirs for mine, theirs in zip(before, after, strict=True)]
+    assert stay == [not locked()] * 5
+
+
 class Rectified:
     """A dataset whose examples are computed by functions."""
 
@@ -213,8 +233,13 @@ def optuna():
     assert len(at_once) == 6 and at_once == studied(1)
 
 
+def locked():
+    """Whether threads have a global lock."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 if __name__ == "__main__":
     warnings.simplefilter("error")
     sys.setswitchinterval(1e-6)  # threads take turns at every opportunity
     globals()[sys.argv[1]]()
-    print("GIL" if getattr(sys, "_is_gil_enabled", lambda: True)() else "no GIL")
+    print("GIL" if locked() else "no GIL")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
@@ -13,6 +14,12 @@ _HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
 
 UNKNOWN = "unknown_keywords"
 """What a function calls the keywords that it takes only to refuse them."""
+
+_LOCKED = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether threads take turns by the interpreter's global lock."""
+
+_waiting: list[Callable[[], None]] | None = []
+"""What completes functions that are made before they can be: while `core` is being imported."""
 
 _Class = TypeVar("_Class", bound=type)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -107,6 +114,9 @@ def answering(*but: str, checks: bool = True) -> Callable[[_Class], _Class]:
 def checked_when_called(function: _Function, checks: bool = True) -> _Function:
     """What `checked` makes of the function, made when it is first called, since that takes time.
 
+    Where threads have no common lock it is made before anybody can call it: a call reads the code
+    of its function twice, and may find another one the second time.
+
     >>> @checked_when_called
     ... def halve(x, times: int = 1):
     ...     return x / 2**times
@@ -128,7 +138,19 @@ def checked_when_called(function: _Function, checks: bool = True) -> _Function:
     made: Any = FunctionType(_first_call.__code__, scope)
     scope["made"] = made
     wraps(plain)(made)
+    if not _LOCKED and _waiting is not None:
+        _waiting.append(complete)
+    elif not _LOCKED:
+        complete()
     return made  # type: ignore[no-any-return]
+
+
+def complete_early() -> None:
+    """Complete what has been waiting, and from now on what comes at once."""
+    global _waiting
+    waiting, _waiting = _waiting, None
+    for complete in waiting or ():
+        complete()
 
 
 def _first_call(*given: Any, **named: Any) -> Any:

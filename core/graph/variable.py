@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
-from core.errors.keywords import answering, checked_when_called
+from core.errors.keywords import answering, checked_when_called, complete_early
 from core.errors.synonyms import RemovedAttribute, real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
@@ -294,3 +294,4 @@ def as_array(obj: Any) -> BackendArray:
 
 kinds.Variable, kinds.as_array, kinds.is_array = Variable, as_array, is_array
 scalars.Variable = Variable
+complete_early()

@@ -464,7 +464,13 @@ def test_a_node_with_a_hook_may_be_the_first_of_its_class_that_is_applied(inline
 
 
 def test_classes_that_are_made_in_a_function_are_let_go_of():
-    """What they name in it may be large."""
+    """What they name in it may be large. CPython 3.13t keeps classes once it has had threads."""
+
+    def plain():
+        class Plain:
+            pass
+
+        return ref(Plain)
 
     def operation():
         class Scale(core.FunctionNode):
@@ -493,6 +499,8 @@ def test_classes_that_are_made_in_a_function_are_let_go_of():
         Optimizer().setup(model).update(lambda: F.sum(model(np.ones((1, 2), "f"))))
         return ref(Step)
 
-    known = operation(), rule()
+    known, python = (operation(), rule()), plain()
     gc.collect()
+    if python() is not None:
+        pytest.skip("this Python lets go of no class")
     assert [each() for each in known] == [None, None]

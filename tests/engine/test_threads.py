@@ -54,7 +54,7 @@ def at_once(*works):
         return [done.result() for done in [pool.submit(run, work) for work in works]]
 
 
-PROGRAMS = ["facades", "operators", "links", "models", "iterator"]
+PROGRAMS = ["facades", "operators", "links", "models", "iterator", "codes"]
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "optuna"])
