@@ -298,3 +298,12 @@ def test_models_are_freed_with_the_last_reference_to_what_was_made_of_them(fuse)
             assert [each() for each in known] == [None, None], make.__name__
     finally:
         gc.enable()
+
+
+def test_memory_is_in_use_as_long_as_a_view_of_it():
+    def function(x):
+        part = (x * 2)[:1]
+        return part, np.sum(x * 3)
+
+    x = np.ones(1000)
+    assert 2 * x.nbytes <= peak(core.trace(function, x)) < 2 * x.nbytes + 100
