@@ -48,8 +48,9 @@ _ARITHMETIC = {
 _DIVISIONS = {"floordiv": "floor_divide", "mod": "remainder"}
 _BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 _SHIFTS = {"lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
-_EQUAL = {"eq": "equal", "ne": "not_equal", "le": "less_equal", "ge": "greater_equal"}
-_OF_THE_NAMESPACE = _DIVISIONS | _BITWISE | _SHIFTS | _EQUAL | {"lt": "less", "gt": "greater"}
+_EQUALITY = {"eq": "equal", "ne": "not_equal"}
+_ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_OF_THE_NAMESPACE = _DIVISIONS | _BITWISE | _SHIFTS | _EQUALITY | _ORDER
 
 
 def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Any]:
