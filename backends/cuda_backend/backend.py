@@ -18,7 +18,7 @@ from core import is_debug
 from core.arrays.backend import Array, Backend, Device, host
 from core.arrays.windows import Geometry
 from core.arrays.windows import pad as pad_with
-from core.errors.place import no_dtype
+from core.errors.dtypes import no_dtype
 from core.registry.once import once
 from core.typing import Sizes
 

@@ -20,7 +20,7 @@ from backends.numpy_backend.typing import Array
 from backends.numpy_backend.windows import fold, windows
 from core.arrays.backend import Backend, Device
 from core.errors import BackendError
-from core.errors.place import no_dtype
+from core.errors.dtypes import no_dtype
 from core.registry.threads import num_threads
 from core.typing import Sizes
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from core.arrays.fallbacks import Fallbacks
 from core.arrays.random_streams import Random
 from core.errors import BackendError
-from core.errors.place import no_dtype
+from core.errors.dtypes import no_dtype
 from core.errors.scalars import is_number, python_number
 from core.registry import backends
 from core.registry.backends import Backends

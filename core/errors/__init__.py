@@ -1,11 +1,15 @@
 """What is raised, where it comes from, and what to write instead.
 
-`exceptions` has the errors, all of them `CoreError`s; `place` finds link and line, `cures` and
-`synonyms` what was meant, by the table `names_of_others`. The other files hold checks that are
-shared: of attributes, arguments, and of an `__init__` that was not called.
+`exceptions` has the errors, all of them `CoreError`s; `place` finds link and line, and `notes` adds
+them; `cures` and `suggestions` find what was meant, `synonyms` by the table `names_of_others`. The
+other files hold checks that are shared: of attributes, arguments, and of an `__init__` that was not
+called.
 """
 
+from core.errors import dtypes as dtypes
 from core.errors import exceptions as exceptions
+from core.errors import notes as notes
+from core.errors import removed as removed
 from core.errors.exceptions import BackendError as BackendError
 from core.errors.exceptions import BackendUnavailable as BackendUnavailable
 from core.errors.exceptions import CheckpointDamaged as CheckpointDamaged
@@ -31,9 +35,9 @@ from core.errors.exceptions import RemovedArgument as RemovedArgument
 from core.errors.exceptions import TraceError as TraceError
 from core.errors.exceptions import UnknownName as UnknownName
 from core.errors.exceptions import UpdateError as UpdateError
-from core.errors.exceptions import nearest as nearest
-from core.errors.exceptions import refuse_unknown as refuse_unknown
 from core.errors.kinds import checked as checked
+from core.errors.suggestions import nearest as nearest
+from core.errors.suggestions import refuse_unknown as refuse_unknown
 
 for _error in vars(exceptions).values():  # tracebacks say the name that users import
     if isinstance(_error, type) and issubclass(_error, CoreError):
@@ -41,14 +45,18 @@ for _error in vars(exceptions).values():  # tracebacks say the name that users i
 
 _MODULES = (
     "arguments",
+    "dtypes",
     "interval",
     "keywords",
     "kinds",
     "known_attributes",
+    "notes",
     "place",
+    "refused",
     "removed",
     "scalars",
     "set_by_init",
+    "suggestions",
     "synonyms",
 )
 

@@ -8,12 +8,10 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors.exceptions import refuse_unknown
+from core.errors.kinds import UNKNOWN, written
+from core.errors.suggestions import refuse_unknown
 
 _HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
-
-UNKNOWN = "unknown_keywords"
-"""What a function calls the keywords that it takes only to refuse them."""
 
 _LOCKED = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether threads take turns by the interpreter's global lock."""
@@ -127,8 +125,6 @@ def checked_when_called(function: _Function, checks: bool = True) -> _Function:
     plain: Any = function
 
     def complete() -> None:
-        from core.errors.kinds import written
-
         full = written(plain, checks=checks)
         scope.update(full.__globals__, made=made)
         made.__defaults__, made.__kwdefaults__ = full.__defaults__, full.__kwdefaults__

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from core import typing as shared
 from core.errors.arguments import signature_of
-from core.errors.exceptions import InvalidSetting, refuse_unknown
+from core.errors.exceptions import InvalidSetting
 from core.errors.interval import Interval
-from core.errors.keywords import UNKNOWN
 from core.errors.scalars import is_single, python_number
+from core.errors.suggestions import refuse_unknown
 from core.typing import Array
 
 # What a Variable and an array are: core.graph.variable, above this room, says it.
@@ -43,6 +43,9 @@ _ONE: dict[Any, tuple[str, tuple[type, ...]]] = {
 
 MISSING: Any = object()
 """What stands where there is no value of the kind, and no default."""
+
+UNKNOWN = "unknown_keywords"
+"""What a function calls the keywords that it takes only to refuse them."""
 
 
 class Kind:

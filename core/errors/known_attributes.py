@@ -5,13 +5,15 @@ A class annotates its attributes, and that is the whole declaration: `epoch: int
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from types import CodeType, MemberDescriptorType
+from collections.abc import Iterable
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from core.errors import UnknownName, nearest
+from core.errors.codes import codes
+from core.errors.exceptions import UnknownName
 from core.errors.kinds import Kind, annotations_of, kind_of, taking
 from core.errors.slips import TellsSlips
+from core.errors.suggestions import nearest
 
 _OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
 
@@ -124,26 +126,3 @@ def names_attribute(cls: type, name: str, base: type) -> bool:
         name in annotations_of(each) or any(name in code.co_names for code in codes(each))
         for each in (*derived, *others)
     )
-
-
-def codes(cls: type) -> Iterator[CodeType]:
-    """The code of what a class defines, and of what is defined in that."""
-    for value in vars(cls).values():
-        for function in (value, getattr(value, "fget", None), getattr(value, "fset", None)):
-            code = getattr(_unwrapped(function), "__code__", None)
-            if code is not None:
-                yield from _nested(code)
-
-
-def _unwrapped(function: Any) -> Any:
-    """What decorators have wrapped."""
-    while hasattr(function, "__wrapped__") or hasattr(function, "__func__"):
-        function = getattr(function, "__wrapped__", None) or function.__func__
-    return function
-
-
-def _nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _nested(constant)

@@ -8,13 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-
-from core.errors import exceptions
-from core.errors.arguments import arguments as arguments_of
-from core.errors.exceptions import BackendError, nearest, refuse_unknown
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType, TracebackType
@@ -26,11 +22,19 @@ _STARRED = 0x04  # of the flags of a function: it takes *args
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 
 
+def _no_spec(value: object) -> Any:
+    return None
+
+
+spec_of: Callable[[object], Any] = _no_spec
+"""The spec of an array or a Variable, None for anything else; core.graph.fitting gives it."""
+
+
 def of(error: BaseException) -> tuple[str, str]:
     """The path and class of the link, as `/encoder/l1 (Linear)`, and the user's line, or ''."""
     if error.__traceback__ is None:
         return "", ""
-    frames = list(_frames(error.__traceback__))
+    frames = list(frames_of(error.__traceback__))
     called = links_of([frame for frame, _ in frames])
     link = f"{path_of(called)} ({type(called[-1]).__name__})" if called else ""
     return link, users_line([(frame.f_code.co_filename, line) for frame, line in frames])
@@ -38,16 +42,17 @@ def of(error: BaseException) -> tuple[str, str]:
 
 def sentence(error: BaseException) -> str:
     """The place as a sentence; empty where no link was being called."""
-    return _said(*of(error))
+    return said(*of(error))
 
 
-def _said(link: str, line: str) -> str:
+def said(link: str, line: str) -> str:
+    """What `of` gives, as a sentence."""
     return f"In link {link}" + (f", at {line}" if line else "") if link else ""
 
 
 def arguments(error: BaseException, function: str) -> dict[str, Any]:
     """The specs of the arrays given to the innermost function, or link, of that name, by name."""
-    for frame, _ in reversed(list(_frames(error.__traceback__))):
+    for frame, _ in reversed(list(frames_of(error.__traceback__))):
         code, values = frame.f_code, frame.f_locals
         count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _STARRED)
         names = code.co_varnames[:count]
@@ -61,65 +66,11 @@ def _specs(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from _specs(f"{name}[{i}]", part)
-    elif (spec := exceptions.spec_of(value)) is not None:
+    elif (spec := spec_of(value)) is not None:
         yield name, spec
 
 
-def no_dtype(given: Any, known: Iterable[str], problem: str) -> BackendError:
-    """The error for something that is not a dtype; it names the function and the argument."""
-    frame: FrameType | None = sys._getframe(1)
-    where = ""
-    while frame is not None:  # the outermost one is what the user called
-        code, values = frame.f_code, frame.f_locals
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        taken = [name for name in names if values.get(name) is given]
-        if taken and _is_ours(code.co_filename):
-            constructor = code.co_name == "__init__"
-            name = type(values[names[0]]).__name__ if constructor else code.co_name.lstrip("_")
-            where = f"{name}: expected {taken[-1]} to be a dtype; "
-        frame = frame.f_back
-    return BackendError(f"{where}{problem} {given!r}.{nearest(str(given), known)}")
-
-
-class Note(str):
-    """The place, among the notes of an error."""
-
-    __slots__ = ()
-
-
-def note(error: BaseException) -> None:
-    """Add to an error that leaves a link where it comes from, once, unless its text says so."""
-    tells = isinstance(error, BackendError) or bool(getattr(error, "operation", ""))
-    if tells or any(isinstance(known, Note) for known in getattr(error, "__notes__", ())):
-        return
-    link, line = of(error)
-    if not line or line not in str(error):  # as debug mode tells of a NaN
-        error.add_note(Note(_said(link, line) + _meant(error)))
-
-
-def _meant(error: BaseException) -> str:
-    """What to write for a keyword that a function, or the `forward` of the link, does not take.
-
-    Python refuses it before any code of ours runs, where a call is to cost nothing more.
-    """
-    function, _, rest = str(error).partition("() got an unexpected keyword argument '")
-    called = links_of([frame for frame, _ in _frames(error.__traceback__)])
-    if not rest or type(error) is not TypeError or not called:
-        return ""
-    forward = type(called[-1]).forward
-    bundled = getattr(sys.modules.get("core.functions"), "__dict__", {})
-    callee = forward if function == forward.__qualname__ else bundled.get(function)
-    if callee is None:
-        return ""
-    known = [taken.name for taken in arguments_of(callee)]
-    try:
-        refuse_unknown(function, [rest.partition("'")[0]], known[callee is forward :])
-    except TypeError as answer:
-        return f". {answer}"
-    return ""
-
-
-def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+def frames_of(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
     """All frames from the outermost to that which raised, with the line each one is at."""
     above = []
     frame = traceback.tb_frame.f_back if traceback else None
@@ -165,7 +116,7 @@ def paths_in(root: Any) -> dict[int, str]:
 
 def is_users(filename: str) -> bool:
     """Whether a file is neither the framework's nor of a library."""
-    return not (_is_ours(filename) or _is_library(filename))
+    return not (is_ours(filename) or _is_library(filename))
 
 
 def users_line(places: Sequence[tuple[str, int]]) -> str:
@@ -175,7 +126,7 @@ def users_line(places: Sequence[tuple[str, int]]) -> str:
     """
     import linecache
 
-    theirs = [place for place in places if not _is_ours(place[0])]
+    theirs = [place for place in places if not is_ours(place[0])]
     own = [place for place in theirs if not _is_library(place[0])]
     for filename, number in (own or theirs or list(places))[-1:]:
         return f"{filename}:{number}: {linecache.getline(filename, number).strip()}"
@@ -194,8 +145,8 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 def _is_between(filename: str) -> bool:
     """Whether a frame is ours, or one of the standard library through which ours are called."""
     if filename.startswith((_STDLIB, "<frozen ")):
-        return not any(folder in filename for folder in _INSTALLED) or _is_ours(filename)
-    return _is_ours(filename)
+        return not any(folder in filename for folder in _INSTALLED) or is_ours(filename)
+    return is_ours(filename)
 
 
 def _is_import(filename: str) -> bool:
@@ -203,7 +154,8 @@ def _is_import(filename: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_ours(filename: str) -> bool:
+def is_ours(filename: str) -> bool:
+    """Whether a file is the framework's, or a text that it has written."""
     # The text that core.ops.specialize writes is called "<call of Add with 2 inputs>".
     return filename.startswith(_OURS) or filename.startswith("<") and filename.endswith(" inputs>")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from core.errors.codes import codes
+
 _SHORTEST = 5
 """Letters of the names that are looked at: of few letters one is too many."""
 
@@ -69,8 +71,6 @@ def _is_ours(cls: type) -> bool:
 
 
 def _uses(cls: type, name: str) -> bool:
-    from core.errors.known_attributes import codes
-
     return any(name in code.co_names for code in codes(cls))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.arrays.array_backend import BACKENDS, unwrapped
 from core.arrays.spec import Spec, spec_of
-from core.errors import BackendError, exceptions
+from core.errors import BackendError, place
 from core.errors.scalars import is_number
 from core.registry import absent, backends
 
@@ -74,4 +74,4 @@ def _spec_of(value: object) -> Spec | None:
     return spec_of(array) if array is not None and is_array(array) else None
 
 
-exceptions.spec_of = _spec_of
+place.spec_of = _spec_of

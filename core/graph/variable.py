@@ -14,7 +14,7 @@ from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
 from core.errors.keywords import answering, checked_when_called, complete_early
-from core.errors.synonyms import RemovedAttribute, real_names, refuse_names_of_others
+from core.errors.refused import RemovedAttribute, real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
 from core.graph.fitting import check_grad, is_array, no_array, taken

@@ -22,8 +22,8 @@ from core.errors import RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
 from core.errors.place import warn
+from core.errors.refused import real_names, refuse_names_of_others
 from core.errors.slips import TellsSlips
-from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
 from core.link.copies import copied, match
 from core.link.hook import LinkHook, call_observed
@@ -119,7 +119,7 @@ class Link(RecurrentState, Registering, KnownKeywords, TellsSlips):
                     return self.forward(*args, **kwargs)
                 return call_observed(self, args, kwargs)
             except Exception:
-                from core.errors.place import note
+                from core.errors.notes import note
 
                 note(sys.exception())  # without a name here, which frames that are read would keep
                 raise

@@ -16,8 +16,8 @@ from core.arrays.backend import (
     using_device,
 )
 from core.errors.kinds import checked
+from core.errors.refused import NameOfOthers
 from core.errors.scalars import is_whole
-from core.errors.synonyms import NameOfOthers
 from core.graph import variable
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, as_array
