@@ -98,8 +98,8 @@ def test_every_file_is_reached_from_the_door_of_its_room(package):
 @pytest.mark.parametrize(
     "room",
     [
-        *("arrays", "capturing", "compat", "dataset", "derivatives", "errors", "programs"),
-        *("registry", "show", "testing", "tracing"),
+        *("arrays", "capturing", "compat", "dataset", "derivatives", "errors", "ops"),
+        *("programs", "registry", "show", "testing", "tracing", "training"),
     ],
 )
 def test_the_files_of_a_room_form_no_circle(room):

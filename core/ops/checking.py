@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.arrays.spec import Spec
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.ops import types
+from core.ops.operation import Operation
 from core.ops.types.values import Axes
 
-if TYPE_CHECKING:
-    from core.ops.general_form import GeneralForm
 
-
-def checked(f: GeneralForm, specs: Sequence[Spec | None], types_too: bool) -> list[Spec]:
+def checked(f: Operation, specs: Sequence[Spec | None], types_too: bool) -> list[Spec]:
     """The specs, which fit in every respect; types are checked where `types_too` says so."""
     known = _initialized(f, specs)
     _refuse_mixing(f, known)
@@ -27,7 +25,7 @@ def checked(f: GeneralForm, specs: Sequence[Spec | None], types_too: bool) -> li
     return known
 
 
-def _initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
+def _initialized(f: Operation, specs: Sequence[Spec | None]) -> list[Spec]:
     """The specs; GraphError where an input has no array yet."""
     for i, spec in enumerate(specs):
         if spec is None:
@@ -38,7 +36,7 @@ def _initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
     return list(specs)  # type: ignore[arg-type]
 
 
-def _refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
+def _refuse_mixing(f: Operation, specs: list[Spec]) -> None:
     """Raise BackendError where inputs live on several backends or devices."""
     places: dict[Any, int] = {}  # each with the first input that is there
     for i, spec in enumerate(specs):
@@ -53,7 +51,7 @@ def _refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
         )
 
 
-def _check_types(f: GeneralForm, specs: list[Spec]) -> None:
+def _check_types(f: Operation, specs: list[Spec]) -> None:
     """The complete type check: the domain, then the class's own `check_type_forward`."""
     try:
         _check_declared(f, specs)
@@ -64,7 +62,7 @@ def _check_types(f: GeneralForm, specs: list[Spec]) -> None:
         raise
 
 
-def _check_declared(f: GeneralForm, specs: list[Spec]) -> None:
+def _check_declared(f: Operation, specs: list[Spec]) -> None:
     if f.domain is not None:
         names = f.domain.inputs if f.declared is None else f.declared.names
         f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
@@ -72,7 +70,7 @@ def _check_declared(f: GeneralForm, specs: list[Spec]) -> None:
         types.check_own(f, specs, f.label, _named(f, len(specs)))
 
 
-def _named(f: GeneralForm, count: int) -> Sequence[str]:
+def _named(f: Operation, count: int) -> Sequence[str]:
     names: Sequence[str] = ("in_types",)
     variadic = True
     if f.declared is not None:
@@ -83,7 +81,7 @@ def _named(f: GeneralForm, count: int) -> Sequence[str]:
     return further if variadic else [*names, *further[len(names) :]][:count]  # too many are named
 
 
-def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
+def _accepts(f: Operation, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
     """Whether the operation would take inputs of these specs in the place of those given.
 
     Who names an axis of an input means one of those that there are: another shape is no answer.
@@ -98,7 +96,7 @@ def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -
     return True
 
 
-def _names_axes(f: GeneralForm) -> bool:
+def _names_axes(f: Operation) -> bool:
     """Whether a setting that its domain declares to be axes has been chosen."""
     if f.domain is None or f.declared is None:
         return False

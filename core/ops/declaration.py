@@ -15,7 +15,6 @@ from typing import Any
 from core.errors import DeclarationError, nearest
 from core.errors.arguments import arguments
 from core.ops.class_reading import fields, kinds, mentions, names, own_classes, reads
-from core.ops.misdeclared import refuse_reserved, refuse_strays
 
 Rule = Callable[..., Any]
 
@@ -49,8 +48,6 @@ class Declaration:
         self.recorded: Any = author.get("recorded_gradient")
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
         self.differentiable = bool(self.joint or self.rules)
-        refuse_strays(self)
-        refuse_reserved(self)
         self.uses = {name: self._asked(rule) for name, rule in self.rules.items()}
         self.joint_uses = self._asked(self.joint) if self.joint else ()
         self.rederived = {

@@ -7,20 +7,19 @@ asked for. A class with optional inputs has a variant of them for each number of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.ops.class_reading import is_engine
 from core.ops.declaration import Declaration
+from core.ops.misdeclared import refuse_reserved, refuse_strays
+from core.ops.operation import Operation
 from core.ops.settings import assigned, named, parameters
 from core.ops.specialize import Variant
 from core.ops.writer import Writer
 from core.registry.once import publishing
 
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
 
-
-def written_generally(cls: type[FunctionNode]) -> bool:
+def written_generally(cls: type[Operation]) -> bool:
     """Whether the class, or a base below the one with `compute`, writes forward and backward."""
     for base in cls.__mro__:
         if any(name in base.__dict__ for name in ("forward", "forward_cpu", "backward")):
@@ -30,12 +29,14 @@ def written_generally(cls: type[FunctionNode]) -> bool:
     return False
 
 
-def declare(cls: type[FunctionNode]) -> None:
+def declare(cls: type[Operation]) -> None:
     """Read the declaration, derive what calls look at, and specialise."""
     if isinstance(cls.__dict__.get("outputs"), tuple):  # as the names were called at first
         cls.output_names = cls.__dict__["outputs"]
         del cls.outputs
     cls.declared = Declaration(cls, cls.output_names)
+    refuse_strays(cls.declared)
+    refuse_reserved(cls.declared)
     cls._plans, cls._gradient_kernels = {}, {}
     cls._single = not cls.declared.outputs
     cls._plan_by_settings = cls._checks_types or bool(cls.domain and cls.domain.reads_settings)
@@ -49,7 +50,7 @@ def declare(cls: type[FunctionNode]) -> None:
     cls._run = _first_run
 
 
-def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
+def _first_call(cls: type[Operation]) -> Callable[..., Any]:
     """The call until the class is specialised, which the first one asks for."""
 
     def call(*inputs: Any, **settings: Any) -> Any:
@@ -59,16 +60,16 @@ def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
     return call
 
 
-def _first_run(f: FunctionNode, *inputs: Any) -> Any:
+def _first_run(f: Operation, *inputs: Any) -> Any:
     type(f).ready_call()
     return f._run(*inputs)
 
 
-def _without_settings(self: FunctionNode) -> None:
+def _without_settings(self: Operation) -> None:
     """`__init__` of operations that have none."""
 
 
-def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
+def _initializer(cls: type[Operation]) -> Callable[..., None]:
     """`__init__` that takes the settings, in order or by name."""
     declared = cls.declared
     if not declared.fields and not cls._prepares:
@@ -80,7 +81,7 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     return named(declared, writer.compiled("__init__", lines))  # type: ignore[no-any-return]
 
 
-def specialize_class(cls: type[FunctionNode]) -> None:
+def specialize_class(cls: type[Operation]) -> None:
     """Write the call and gradients of a declared class, for each number of inputs it can have."""
     from core.ops.inline import expression  # not loaded before an operation is called
 
@@ -99,12 +100,12 @@ def specialize_class(cls: type[FunctionNode]) -> None:
     cls._is_specialized = True  # last, since who reads it asks for nothing else
 
 
-def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
+def set_rules(cls: type[Operation], raw: Any, var: Any) -> None:
     """What the walk calls; only operations with a lone output take its short step."""
     cls._rules = cls._single and raw is not None, raw, var
 
 
-def variant(cls: type[FunctionNode], arity: int) -> Variant:
+def variant(cls: type[Operation], arity: int) -> Variant:
     """The specialised functions for calls with that many inputs, written when first needed."""
     arity = min(arity, 1) if cls.declared.variadic else arity
     made = cls._variants.get(arity)
@@ -121,13 +122,13 @@ def variant(cls: type[FunctionNode], arity: int) -> Variant:
     return made
 
 
-def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:
+def _run_by_arity(f: Operation, *inputs: Any) -> Any:
     return variant(type(f), len(inputs)).run(f, *inputs)
 
 
-def _raw_by_arity(f: FunctionNode, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
+def _raw_by_arity(f: Operation, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
     return variant(type(f), len(f._sources)).raw(f, g, needs_grad)  # type: ignore[no-any-return]
 
 
-def _var_by_arity(f: FunctionNode, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
+def _var_by_arity(f: Operation, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
     return variant(type(f), len(f._sources)).var(f, g, needs_grad)  # type: ignore[no-any-return]

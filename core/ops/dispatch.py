@@ -9,22 +9,20 @@ none of them. A plan found is a check passed.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec, intern
 from core.ops import operands
 from core.ops.checking import checked
+from core.ops.operation import Operation
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
 from core.ops.wrappers import Compute, ensured, placed, unless_declined, whole, with_rules
 from core.registry.configuration import current_state
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
 
 Plan = tuple[Compute | None, Any, Spec | None]
 
@@ -36,7 +34,7 @@ _planned: dict[str, WeakSet[Any]] = {}  # classes by the key of their kernels
 # ---------------------------------------------------------------------- plans
 
 
-def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
+def plan_for(f: Operation, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     """Check inputs of these specs and plan the operation on them; remembers what it found."""
     cls, check = type(f), current_state().check
     known = checked(f, specs, check)
@@ -89,7 +87,7 @@ def _result(cls: Any, specs: list[Spec]) -> Spec | None:
     return intern(lead.backend, shape, lead.dtype, lead.device)
 
 
-def _kernel(cls: type[FunctionNode], backend: Backend, spec: Spec) -> Any:
+def _kernel(cls: type[Operation], backend: Backend, spec: Spec) -> Any:
     with publishing:
         _planned.setdefault(kernel_key(cls), WeakSet()).add(cls)
         before = _changes
@@ -115,7 +113,7 @@ def forget_plans(backend: Backend, key: str | None = None) -> None:
                 cls.specialize()
 
 
-def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
+def take_slow_path(f: Operation, inputs: tuple[Any, ...]) -> Any:
     """Apply a declared node that a call has begun to make, with hooks and in debug mode."""
     f._sources = f.data = f.spec = None
     f.needs_grad = f.sequence = 0

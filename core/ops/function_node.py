@@ -9,7 +9,7 @@ arrays and `backward` on Variables (`core.ops.general_form`). Both give the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 from core.arrays.backend import on_kernels_changed
 from core.graph.variable import Variable
@@ -17,10 +17,8 @@ from core.ops import declaring, dispatch
 from core.ops.evaluated import Evaluated
 from core.ops.from_settings import FromSettings
 from core.ops.general_form import GeneralForm
+from core.ops.specialize import Variant
 from core.registry.once import publishing
-
-if TYPE_CHECKING:
-    from core.ops.specialize import Variant
 
 
 @dataclass_transform()  # checkers derive the constructor from the settings, as `declaring` does
@@ -43,30 +41,6 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
     """
 
     __slots__ = ()
-
-    # What a class declares; see core.ops.declaration.
-    output_names: ClassVar[tuple[str, ...]] = ()  # where there are several
-    saved: ClassVar[tuple[str, ...]] = ()
-    wide: ClassVar[bool] = False  # compute 16-bit floats in float32
-    keeps_dtype: ClassVar[bool] = False  # the result's spec is known; see core.ops.elementwise
-    promotes: ClassVar[bool] = False  # mixed inputs give the widest dtype, not that of the first
-    inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.ops.inline
-    kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
-    recorded_gradient: ClassVar[type[FunctionNode] | None] = None  # see core.ops.gradients
-    _looked_for: ClassVar[tuple[str, ...]] = ("compute", "gradient", "prepare")  # if they are there
-    call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
-
-    # What is derived from it when the class is created.
-    _plans: ClassVar[dict[Any, Any]] = {}
-    _gradient_kernels: ClassVar[dict[type, Any]] = {}
-    _variants: ClassVar[dict[int, Variant]] = {}
-    _elementwise: ClassVar[bool] = False
-    _plan_by_settings: ClassVar[bool] = False
-    _prepares: ClassVar[bool] = False
-    _is_specialized: ClassVar[bool] = True
-    _bound: ClassVar[list[Callable[[Any], None]]] = []
-    _inlined: ClassVar[bool] = False  # a plan may say None: compute stands in the call itself
-    _run: Any = None
 
     @classmethod
     def ready_call(cls) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
@@ -17,25 +17,20 @@ from core.errors import GraphError
 from core.errors.scalars import is_number, is_whole
 from core.errors.slips import TellsSlips
 from core.graph.fitting import is_array
-from core.graph.graph_node import GraphNode, next_sequence
+from core.graph.graph_node import next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops.checking import checked
 from core.ops.operands import beside_traced
+from core.ops.operation import Operation
 from core.ops.outputs import link_outputs
 from core.registry.configuration import current_state
 
-if TYPE_CHECKING:
-    from core.ops.types.domain import Domain
 
-
-class GeneralForm(GraphNode, TellsSlips):
+class GeneralForm(Operation, TellsSlips):
     """The methods of Chainer's function nodes, with which `core.ops.function_node` begins."""
 
     __slots__ = ()
 
-    domain: Domain | None = None
-    declared: Any = None
-    _checks_types: ClassVar[bool] = False
     _compute: Any  # of declared ones
 
     # What an instance has while `forward` runs.

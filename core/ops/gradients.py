@@ -13,16 +13,14 @@ input 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.graph.variable import variable_of
 from core.ops import operands, widening
 from core.ops.declaration import Declaration
 from core.ops.namespace import namespace_of
+from core.ops.operation import Operation
 from core.ops.writer import Writer
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
 
 # Where the inputs are, as on arrays: not at the current backend, whose dtypes may be others.
 RECORDED_XP = "namespace_of(f._sources[0].spec.backend)"
@@ -180,7 +178,7 @@ class GradientWriter(Writer):
         return f"recompute_{name}({', '.join(texts)})"
 
 
-def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
+def wrong_number(f: Operation, gradients: tuple[Any, ...]) -> None:
     """Refuse what a rule for all inputs gave, which is not one gradient an input."""
     raise ValueError(
         f"{f.label}.gradient: expected {len(f._sources)} gradients, one for each of "

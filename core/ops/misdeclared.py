@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import DeclarationError, nearest
 from core.ops.class_reading import is_engine, own_classes
-
-if TYPE_CHECKING:
-    from core.ops.declaration import Declaration
+from core.ops.declaration import Declaration
 
 _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.arrays.backend import BACKENDS, current, host
 from core.arrays.spec import Spec, spec_of
@@ -11,9 +11,7 @@ from core.errors.scalars import holds, is_number, is_scalar, python_number
 from core.graph.fitting import is_array, no_array, taken
 from core.graph.variable import Variable, as_array, wrap
 from core.graph.variable_node import VariableNode
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
+from core.ops.operation import Operation
 
 
 def array_operand(x: Any, beside: Any = None) -> tuple[Any, Spec | None, None] | None:
@@ -27,7 +25,7 @@ def array_operand(x: Any, beside: Any = None) -> tuple[Any, Spec | None, None] |
     return None if array is None else (array, spec_of(array), None)
 
 
-def beside_traced(inputs: tuple[Any, ...], f: FunctionNode | None = None) -> tuple[Any, ...]:
+def beside_traced(inputs: tuple[Any, ...], f: Operation | None = None) -> tuple[Any, ...]:
     """The inputs of a call; where some are traced (`core.trace`), all of them are.
 
     So they are where a setting of `f` is traced, as an index may be, and where new arrays would be
@@ -59,7 +57,7 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     return x if backend.kind(x.dtype) == "c" else backend.asarray(x, dtype)
 
 
-def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
+def with_numbers(f: Operation, inputs: tuple[Any, ...]) -> Variable:
     """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
     scalar = f.with_scalar if f._elementwise and f._local_hooks is None else None  # type: ignore[attr-defined]
     number = python_number(inputs[-1])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 from core.arrays.spec import Spec, ensure_array
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, wrap
 from core.graph.variable_node import VariableNode
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
+from core.ops.operation import Operation
 
 
-def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
+def as_outputs(f: Operation, results: Any, like: Spec) -> tuple[Variable, ...]:
     """Several results as Variables; an operation may leave some of them out, as None."""
     expected = len(f.declared.outputs)
     if type(results) is not tuple or len(results) != expected and not f.declared.gives_any:

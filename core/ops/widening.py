@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec
 from core.ops.operands import scalar_as_array
+from core.ops.operation import Operation
 from core.ops.wrappers import Compute
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
 
 _HALF = ("float16", "bfloat16")
 _FLOATS = (*_HALF, "float32", "float64")
 
 
-def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str | None, Any, bool]:
+def widening(cls: type[Operation], specs: list[Spec]) -> tuple[str | None, Any, bool]:
     """In which dtype floats are computed, None for their own; that of results; if inputs differ.
 
     Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
@@ -35,7 +33,7 @@ def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str | None, An
 def widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
     """Narrower floats are computed in `wide`, and rounded once."""
 
-    def computed(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def computed(f: Operation, xp: Any, *arrays: Any) -> Any:
         result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
         if type(result) is tuple:
             return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
@@ -60,7 +58,7 @@ def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any
     return xp.astype(array, dtype) if widened and array.dtype != dtype else array
 
 
-def narrow_all(f: FunctionNode, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
+def narrow_all(f: Operation, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
     """Gradients that were computed in `wide`, each in the dtype of its input."""
     pairs = zip(gradients, [source.spec for source in f._sources], strict=True)
     return tuple([_narrow(xp, spec.backend, g, wide, spec.dtype) for g, spec in pairs])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.arrays.spec import Spec, ensure_array
 from core.ops.operands import refuse_unlike
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
+from core.ops.operation import Operation
 
 Compute = Callable[..., Any]
 # Of gradients: whether inputs broadcast, in which dtype they are computed, if not in their own,
@@ -21,7 +19,7 @@ Form = tuple[bool, str | None, bool]
 def unless_declined(kernel: Compute, compute: Compute) -> Compute:
     """A backend's kernel, and `compute` for calls that it declines."""
 
-    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def overridden(f: Operation, xp: Any, *arrays: Any) -> Any:
         result = kernel(f, xp, *arrays)
         return compute(f, xp, *arrays) if result is NotImplemented else result
 
@@ -29,7 +27,7 @@ def unless_declined(kernel: Compute, compute: Compute) -> Compute:
 
 
 def with_rules(
-    compute: Compute, cls: type[FunctionNode], arity: int, form: Form, shapes: Any
+    compute: Compute, cls: type[Operation], arity: int, form: Form, shapes: Any
 ) -> Compute:
     """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
 
@@ -37,7 +35,7 @@ def with_rules(
     """
     planned = cls.variant(arity).rules(form)
 
-    def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def ruled(f: Operation, xp: Any, *arrays: Any) -> Any:
         # Calls with fewer or more inputs share the plan where all have one spec.
         raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(form)
         f.shapes = shapes
@@ -52,11 +50,11 @@ def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
     if around is None:
         return compute
 
-    def within(raw: Any, f: FunctionNode, g: Any, needs_grad: int | None = None) -> Any:
+    def within(raw: Any, f: Operation, g: Any, needs_grad: int | None = None) -> Any:
         with around():
             return raw(f, g, needs_grad)
 
-    def placed(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def placed(f: Operation, xp: Any, *arrays: Any) -> Any:
         with around():
             y = compute(f, xp, *arrays)
         plain, raw, var = f._rules
@@ -70,7 +68,7 @@ def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
 def ensured(compute: Compute, result: Spec) -> Compute:
     """Results without dimensions, of which some libraries make scalars, become arrays."""
 
-    def ensured(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def ensured(f: Operation, xp: Any, *arrays: Any) -> Any:
         return ensure_array(compute(f, xp, *arrays), result)
 
     return ensured
@@ -79,7 +77,7 @@ def ensured(compute: Compute, result: Spec) -> Compute:
 def whole(compute: Compute, operand: str) -> Compute:
     """Arithmetic of integers with a number, the setting `operand`, which has to be one of them."""
 
-    def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+    def whole(f: Operation, xp: Any, *arrays: Any) -> Any:
         refuse_unlike(f.label, [getattr(f, operand)], arrays[0])
         return compute(f, xp, *arrays)
 

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from core.training import extensions as extensions
     from core.training import triggers as triggers
     from core.training import updaters as updaters
-    from core.training.buckets import NARROW as NARROW
     from core.training.buckets import UNDER_WAY as UNDER_WAY
     from core.training.buckets import Buckets as Buckets
-    from core.training.buckets import Pending as Pending
     from core.training.communicator import Communicator as Communicator
     from core.training.fitting import fit as fit
+    from core.training.sums import NARROW as NARROW
+    from core.training.sums import Pending as Pending
     from core.training.trigger import TriggerSpec as TriggerSpec
     from core.training.triggers import IntervalTrigger as IntervalTrigger
     from core.training.updaters import MultiprocessParallelUpdater as MultiprocessParallelUpdater
@@ -46,7 +46,8 @@ else:  # checkers shall not take every name for known
         __name__,
         {
             "core.training.communicator": "Communicator",
-            "core.training.buckets": "NARROW UNDER_WAY Buckets Pending",
+            "core.training.buckets": "UNDER_WAY Buckets",
+            "core.training.sums": "NARROW Pending",
             "core.training.fitting": "fit",
             "core.training.trigger": "TriggerSpec",
             # A few plugins have always been at home here too.

@@ -11,39 +11,15 @@ from core.arrays.spec import spec_of
 from core.errors import CommunicatorError
 from core.errors.set_by_init import NeedsInit
 from core.graph.accumulate import adds_in_place
+from core.training.collectives import Collectives
+from core.training.sums import Pending
 
 if TYPE_CHECKING:
     from core.link.parameter import Parameter
-    from core.training.communicator import Communicator
 
 
 UNDER_WAY = 2
 """Buffers at once, where memory is to be saved: further ones wait for those before them."""
-
-NARROW = ("float16", "bfloat16")
-
-
-class Pending:
-    """A sum under way; this one has come to its end already.
-
-    Args:
-        result: This rank's part of the sum, where it gets no more than that.
-    """
-
-    def __init__(self, result: Any = None) -> None:
-        self.result = result
-
-    def test(self) -> bool:
-        """Let it go on; whether it has come to its end."""
-        return True
-
-    def wait(self) -> None:
-        """Return when it has come to its end."""
-
-
-def as_sixteen_bits(array: Any) -> bool:
-    """Whether these are floats of 16 bits, which are added in float32."""
-    return backend.of(array).dtype_name(array.dtype) in NARROW
 
 
 class Slot:
@@ -167,7 +143,7 @@ class Buckets(NeedsInit):
 
     def __init__(
         self,
-        comm: Communicator,
+        comm: Collectives,
         parameters: Sequence[Parameter],
         owners: Mapping[int, int] | None = None,
     ) -> None:

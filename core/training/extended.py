@@ -8,8 +8,7 @@ from core.errors import RemovedArgument, nearest
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
-from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
-from core.training.ranks import check_ranks
+from core.training.extension import INVOKE_BEFORE_TRAINING, Extension, check_ranks
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 
 

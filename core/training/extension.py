@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import refuse_unknown
+from core.errors import nearest, refuse_unknown
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import refuse_forgotten
@@ -25,6 +25,8 @@ PRIORITY_EDITOR = 200
 """For extensions that change values of the observation."""
 PRIORITY_READER = 100
 """For extensions that only read the observation."""
+
+_RANKS = ("each", "first", "together")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -119,6 +121,15 @@ class Extension(TellsSlips):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the state that the extension keeps between calls."""
+
+
+def check_ranks(who: str, ranks: Any) -> None:
+    """Raise ValueError unless `ranks` is what `Extension` says."""
+    if ranks not in _RANKS:
+        raise ValueError(
+            f"{who}: expected ranks 'each', 'first' or 'together', got {ranks!r}."
+            + nearest(str(ranks), _RANKS)
+        )
 
 
 @checked

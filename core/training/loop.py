@@ -1,4 +1,4 @@
-"""The parts of a training loop around its steps: extensions, observation, signals, saved state."""
+"""The training loop around its steps: extensions, observation, signals, saved state."""
 
 from __future__ import annotations
 
@@ -11,31 +11,28 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.arrays import backend
 from core.errors import place
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import results, summary
-from core.training.extended import Extended, call, naming
+from core.training.extended import call, naming
 from core.training.interruption import Interruption
-from core.training.ranks import Agreed, share_out, stepping
+from core.training.plan import Plan
+from core.training.ranks import share_out
 from core.training.reporter import Reporter, loaded_observation, saved_observation
-from core.training.trigger import Trigger, TriggerSpec, get_trigger
+from core.training.trigger import TriggerSpec
 from core.training.updater import Updater
 from core.training.used import tell_of_used
-
-if TYPE_CHECKING:
-    from core.training.communicator import Communicator
 
 _NOTHING_SAVED = (
     "Nothing is saved to go on from. With the extension extensions.snapshot() there would be."
 )
-_NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
-class Loop(Extended):
+class Loop(Plan):
     """Base of `Trainer` and `Run`: everything except the steps.
 
     `run_id` names the run in its snapshots, and stays the same when it `is_resumed` from one.
@@ -43,9 +40,6 @@ class Loop(Extended):
 
     agree_on_signal: Callable[[signal.Signals | None], signal.Signals | None] | None = None
     """Makes of the signal that came here the one that came to any rank; asked before each step."""
-
-    epochs_agree = True
-    """Whether epochs end at the same iteration on all ranks."""
 
     _started_at: float | None = set_by_init()
 
@@ -56,21 +50,7 @@ class Loop(Extended):
         out: str | os.PathLike[str] = "result",
         extensions: Iterable[Any] | None = None,
     ) -> None:
-        super().__init__()
-        _check_updater(type(self).__name__, updater)
-        self.updater = updater
-        self.stop_trigger = get_trigger(stop_trigger)
-        self.out = out
-        if not isinstance(out, (str, os.PathLike)):
-            raise TypeError(
-                f"{type(self).__name__}: expected out to be the path of a directory, "
-                f"got {out!r:.60}."
-            )
-        if os.path.exists(out) and not os.path.isdir(out):
-            raise NotADirectoryError(
-                f"{type(self).__name__}: expected out to be a directory, or a name that is free; "
-                f"got the file {os.fspath(out)!r}. Choose another."
-            )
+        super().__init__(updater, stop_trigger, out)
         self.observation: dict[str, Any] = {}
         self.reporter = Reporter()
         for name, optimizer in updater.get_all_optimizers().items():
@@ -102,35 +82,6 @@ class Loop(Extended):
                 f"{type(self).__name__}.elapsed_time: training has not begun; call run() first."
             )
         return time.perf_counter() - self._started_at + self._elapsed_before
-
-    @property
-    def communicator(self) -> Communicator | None:
-        """That of the ranks that make the steps together; None for a process alone."""
-        found: Communicator | None = getattr(stepping(self.updater), "communicator", None)
-        return found
-
-    @property
-    def share(self) -> float:
-        """The share of this rank in the examples of the latest step of all ranks."""
-        return float(getattr(stepping(self.updater), "share", 1.0))
-
-    def agreed(self, trigger: Trigger, who: str) -> Trigger:
-        """A trigger, made to fire at once on all ranks that train together: as on the first.
-
-        All ask it in the same iterations. It is the same one where the ranks agree anyway, as it
-        counts iterations, or epochs that end together, or `is_alike` by what it says itself. `who`
-        is told in errors. For extensions whose `ranks` are 'together', which have triggers inside.
-        """
-        unit = getattr(trigger, "unit", None)
-        alike = unit == "iteration" or (unit == "epoch" and self.epochs_agree)
-        if self.communicator is None or getattr(trigger, "is_alike", alike):
-            return trigger
-        return Agreed(trigger, self.communicator, who)
-
-    @property
-    def is_before_training(self) -> bool:
-        """Whether no update has been made yet."""
-        return self.updater.iteration == 0
 
     def __repr__(self) -> str:
         return summary.text(self)
@@ -388,15 +339,6 @@ class Loop(Extended):
 
     def _elapsed(self) -> float:
         return self._elapsed_before if self._started_at is None else self.elapsed_time
-
-
-def _check_updater(who: str, updater: Any) -> None:
-    missing = [name for name in _NEEDED if not hasattr(updater, name)]
-    if missing:
-        raise TypeError(
-            f"{who}: expected an updater, such as training.updaters.StandardUpdater(iterator, "
-            f"optimizer); got {updater!r:.60}, which has no {missing[0]}()."
-        )
 
 
 def _make_directory(who: str, out: str | os.PathLike[str]) -> None:

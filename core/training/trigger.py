@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from core.training.loop import Loop
+from typing import Any, TypeAlias
 
 Trigger: TypeAlias = Callable[[Any], bool]
 """A function of the `Trainer` or `Run`: whether to call the extension now."""
@@ -15,7 +12,7 @@ TriggerSpec: TypeAlias = Trigger | tuple[float, str] | None
 """What `get_trigger` takes: a trigger, an interval such as (5, 'epoch'), or None for never."""
 
 
-def _never(trainer: Loop) -> bool:
+def _never(trainer: Any) -> bool:
     return False
 
 
@@ -41,6 +38,21 @@ def get_trigger(trigger: TriggerSpec) -> Trigger:
         f"trigger: expected a pair such as (5, 'epoch') or (100, 'iteration'), a function of the "
         f"trainer, or None; got {trigger!r}."
     )
+
+
+def named(trigger: Any) -> str:
+    """A trigger as one would write it, as far as that can be known.
+
+    >>> named(get_trigger((5, "epoch"))), named(get_trigger(None)), named(print)
+    ("(5, 'epoch')", 'never', 'print()')
+    """
+    if hasattr(trigger, "period") and hasattr(trigger, "unit"):
+        return f"({trigger.period}, {trigger.unit!r})"
+    shown = str(trigger)
+    if not shown.startswith("<"):  # as what has no text of its own shows itself
+        return shown
+    name = getattr(trigger, "__name__", type(trigger).__name__)
+    return "never" if name == "_never" else f"{name}()"
 
 
 def __getattr__(name: str) -> Any:

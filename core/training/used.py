@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from core.errors import place
 from core.training.extension import Extension
-
-if TYPE_CHECKING:
-    from core.training.loop import Loop
+from core.training.plan import Plan
 
 _served: WeakSet[Any] = WeakSet()
 
 
-def tell_of_used(loop: Loop, told: bool = True) -> None:
+def tell_of_used(plan: Plan, told: bool = True) -> None:
     """Note what serves a training that begins now; warn of what has served another, if `told`.
 
     The state of one that is resumed has come from its file.
     """
-    found = {id(part): (what, part) for what, part in _parts(loop) if _has_state(part)}
+    found = {id(part): (what, part) for what, part in _parts(plan) if _has_state(part)}
     used = [what for what, part in found.values() if part in _served]
     _served.update(part for _, part in found.values())
-    who = type(loop).__name__
+    who = type(plan).__name__
     if used and told:
         place.warn(
             f"{who}: {', '.join(used)} served another training before, and would go on from "
             "there. Make a new one for each training."
         )
-    passes = getattr(loop.updater, "epoch", 0) or 0
-    if told and passes >= 1 and loop.is_before_training:
+    passes = getattr(plan.updater, "epoch", 0) or 0
+    if told and passes >= 1 and plan.is_before_training:
         place.warn(
             f"{who}: the iterator has been through the data {passes} times before, and epochs are "
             "counted on from there. Make a new one for each training, or call its reset()."
         )
 
 
-def _parts(loop: Loop) -> Iterator[tuple[str, Any]]:
-    yield "the stop trigger", loop.stop_trigger
-    for name, entry in loop.extension_order():
+def _parts(plan: Plan) -> Iterator[tuple[str, Any]]:
+    yield "the stop trigger", plan.stop_trigger
+    for name, entry in plan.extension_order():
         yield f"the extension {name!r}", entry.extension
         yield f"the trigger of {name!r}", entry.trigger
 

@@ -14,6 +14,7 @@ READING_PATH = (
     "core/graph/variable.py",
     "core/graph/variable_node.py",
     "core/graph/graph_node.py",
+    "core/ops/operation.py",
     "core/ops/function_node.py",
     "core/ops/declaration.py",
     "core/ops/specialize.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["check_own", "contradictions", "domain", "rules", "shapes", "values"]
+__all__ = ["check_own", "domain", "rules", "shapes", "values"]
 
 
 def check_own(*what: Any) -> None:

@@ -7,15 +7,14 @@ library nor a test library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from core.arrays.spec import Spec
-from core.errors import DeclarationError, InvalidType
-from core.ops.types.contradictions import refuse_contradictions
+from core.errors import DeclarationError, InvalidType, nearest
 from core.ops.types.rules import FUNCTIONS, Rule, Scope, Shaped
 from core.ops.types.shapes import Places, Signature
-from core.ops.types.values import DTYPES, Axes, Input, Setting, real
+from core.ops.types.values import DTYPES, Axes, Choice, Input, Number, Setting, real
 from core.registry.public import listing
 from core.typing import Shape
 
@@ -86,7 +85,7 @@ class Domain:
         self.inputs = tuple(self.values)
         self.elementwise = self.signature.elementwise
         self.mixes = any([value.mixed for value in self.values.values()])
-        refuse_contradictions(self)
+        _refuse_contradictions(self)
 
     def value(self, index: int) -> Input:
         """What the input at `index` holds; a repeated input has one declaration."""
@@ -136,10 +135,12 @@ class Domain:
             return
         scope = self.scope(names, shapes, op, sizes)
         for rule in rules:
-            if isinstance(rule, Rule):
-                rule.check(scope)
-            else:
+            if not isinstance(rule, Rule):
                 rule(op, *specs)
+            elif not rule.holds(scope.values):
+                from core.ops.types.quotation import refusal  # not loaded before something is wrong
+
+                raise refusal(rule.text, scope)
 
     def scope(
         self, names: Sequence[str], shapes: Sequence[Shape], op: Any, sizes: Places | None = None
@@ -220,3 +221,69 @@ def _names_for(names: Sequence[str], count: int, variadic: bool) -> list[str]:
         return list(names[:count])
     alone = list(names[:-1])
     return alone + [f"{names[-1]}[{i}]" for i in range(count - len(alone))]
+
+
+def _refuse_contradictions(domain: Domain) -> None:
+    """Raise DeclarationError where no call could fit, or where a name means nothing."""
+    for complaint in _complaints(domain):
+        raise DeclarationError(f"Domain: {complaint}")
+    for where, name, known, what in _mentioned(domain):
+        if name not in known:
+            raise DeclarationError(
+                f"Domain: {where} names {name!r}, which is no {what} of it. "
+                f"There are: {', '.join(known) or 'none'}.{nearest(name, known)}"
+            )
+
+
+def _complaints(domain: Domain) -> Iterator[str]:
+    declared, found = len(domain.values), len(domain.signature.inputs)
+    if declared not in (0, found):
+        yield (
+            f"the signature {str(domain.signature)!r} has {found} inputs, but {declared} are "
+            f"declared ({', '.join(domain.values)}). Declare each input, or none."
+        )
+    for name, value in domain.values.items():
+        if not isinstance(value.hi, str):
+            if value.lo >= value.hi:
+                yield f"the range of {name}, [{value.lo}, {value.hi}], is empty."
+        elif value.what != "integer":
+            yield f"the range of {name} must end with a number."
+    for name, sizes in domain.dims.items():
+        pair = isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]
+        if not pair and not callable(sizes):
+            yield (
+                f"dims[{name!r}] is {sizes!r}. "
+                "Write a pair (least, greatest), or the size in the names of others, '4 * u'."
+            )
+    for name, setting in domain.settings.items():
+        if not isinstance(setting, Choice | Axes | Number):
+            yield (
+                f"the setting {name} is {setting!r}. "
+                "Write choice(...), axes(of=...) or number(lo, hi)."
+            )
+
+
+def _mentioned(domain: Domain) -> Iterator[tuple[str, str, Collection[str], str]]:
+    """Every name that a domain mentions: where, the name, what there is, and what these are."""
+    sizes, settings = domain.signature.names, domain.settings
+    for name in domain.dims:
+        yield "dims", name, (*sizes, *domain.signature.groups), "dimension"
+    for name, value in domain.values.items():
+        for kink in value.kinks:
+            if isinstance(kink, str):
+                yield f"a kink of {name}", kink.lstrip("-"), settings, "setting"
+    for name, setting in settings.items():
+        if isinstance(setting, Axes):
+            yield f"the setting {name}", setting.of, domain.values, "input"
+    if isinstance(domain.differ, str):
+        yield "differ", domain.differ, settings, "setting"
+    for where, rule in _rules(domain):
+        for name in rule.needs:
+            yield where, name, (*sizes, *domain.values, *settings), "dimension, input or setting"
+
+
+def _rules(domain: Domain) -> Iterator[tuple[str, Rule]]:
+    """What is computed of names, and where that stands."""
+    rules, ends = (*domain.valid, *domain.drawn), domain.values.items()
+    yield from [(f"the rule {rule.text!r}", rule) for rule in rules if type(rule) is Rule]
+    yield from [(f"the range of {x}", Rule(v.hi)) for x, v in ends if isinstance(v.hi, str)]

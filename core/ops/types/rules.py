@@ -68,10 +68,6 @@ class Rule:
         """The value."""
         return eval(self._code, {**FUNCTIONS, **values})
 
-    def check(self, scope: Scope) -> None:
-        """Raise InvalidType unless it holds; of an input that was left out it says nothing."""
-        values = scope.values
-        if all([name in values for name in self.needs]) and not eval(self._code, values):
-            from core.ops.types.quotation import refusal  # not loaded before something is wrong
-
-            raise refusal(self.text, scope)
+    def holds(self, values: dict[str, Any]) -> bool:
+        """Whether it does, of values with FUNCTIONS; of an input left out it says nothing."""
+        return not all([name in values for name in self.needs]) or eval(self._code, values)
