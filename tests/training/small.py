@@ -83,3 +83,8 @@ def run(out, *added, stop=(2, "epoch"), **options):
         made.extend(extension, **options)
     made.run(show_loop_exception_msg=False)
     return made
+
+
+def bare_trainer(tmp_path, stop=(3, "iteration"), **options):
+    """One without extensions, which writes below a folder."""
+    return training.Trainer(updater(), stop, tmp_path / "out", **options)
