@@ -178,7 +178,9 @@ def share(
     if workers < 1:
         loop(*arguments)
     else:
-        loop.shared(arguments, parts, workers, small)
+        from backends.numpy_backend.kernels import team
+
+        team.share(loop.packing(arguments), arguments, parts, workers, small)
 
 
 def each(
@@ -193,8 +195,10 @@ def each(
         for part in parts:
             function(*part)
         return
-    in_threads = getattr(function, "in_threads", None)
-    if in_threads is not None:
-        in_threads(parts, workers, small)
+    packing = getattr(function, "packing", None)  # of a compiled loop
+    if packing is not None:
+        from backends.numpy_backend.kernels import team
+
+        team.run([packing(part) for part in parts], parts, workers, small)
     else:
         _pool.run(_Job(function, parts[::-1]), workers)

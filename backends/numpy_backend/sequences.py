@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from backends.numpy_backend import blas, parallel, products
-from backends.numpy_backend.kernels import compiler, gemm, team
+from backends.numpy_backend.kernels import compiler, gemm, packing, team
 from backends.numpy_backend.kernels.compiler import Compiled, Read1, Real, Write1, compiled
 from backends.numpy_backend.typing import Array
 from core.arrays.backend import host
@@ -26,7 +26,7 @@ from core.registry.threads import num_threads
 
 SMALL = 1 << 20  # bytes of a result; for larger ones the time of a call does not count
 LINE = 64  # bytes of a line of the cache
-ARRAYS = team.STRIDE // 8 // 8  # of a loop for which there is room in what is packed
+ARRAYS = packing.STRIDE // 8 // 8  # of a loop for which there is room in what is packed
 LAYOUTS = 4  # of what it is given, to which a sequence is fitted in turn
 
 Run = Callable[..., tuple[Any, ...]]
@@ -139,7 +139,7 @@ class _Packed:
 
         By the identity of an array `homes` tells in which place it lies: places may overlap.
         """
-        self._words = np.zeros((len(jobs), team.STRIDE // 8), np.intp)
+        self._words = np.zeros((len(jobs), packing.STRIDE // 8), np.intp)
         calls, moves = list[int](), list[int]()
         for words, job in zip(self._words, jobs, strict=True):
             row = _address(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from core.errors import UpdateError
 from core.errors.keywords import answering
@@ -16,14 +16,12 @@ from core.link.parameter import Parameter
 from core.optimizer import together
 from core.optimizer.accumulating import Accumulating
 from core.optimizer.declared_by_rule import DeclaredByRule
+from core.optimizer.parameter_group import ParameterGroup
 from core.optimizer.prepared import PreparedStep
 from core.optimizer.step import Step
 from core.optimizer.uncleared import Used
 from core.optimizer.update_record import few
 from core.optimizer.update_rule import UpdateRule
-
-if TYPE_CHECKING:
-    from core.optimizer.parameter_group import ParameterGroup
 
 
 @answering("before_step", "working")
@@ -114,8 +112,6 @@ class GradientMethod(DeclaredByRule, Accumulating):
         >>> optimizer.group("*/b", weight_decay_rate=0)
         ParameterGroup('*/b', weight_decay_rate=0)
         """
-        from core.optimizer.parameter_group import ParameterGroup
-
         group = ParameterGroup(self, patterns)
         group.set(**hyperparameters)
         self._groups = (*self._groups, group)

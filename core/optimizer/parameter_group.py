@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import UnknownName, UpdateError, nearest
+from core.optimizer.declared_by_rule import DeclaredByRule
 from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.update_hooks import Hook
-
-if TYPE_CHECKING:
-    from core.optimizer.gradient_method import GradientMethod
-    from core.optimizer.update_rule import UpdateRule
+from core.optimizer.update_rule import UpdateRule
 
 
 class ParameterGroup:
@@ -32,7 +30,7 @@ class ParameterGroup:
     (MomentumSGDRule(lr=0.01, momentum=0.9), MomentumSGDRule(lr=0.1, momentum=0.9))
     """
 
-    def __init__(self, owner: GradientMethod, patterns: Iterable[str]) -> None:
+    def __init__(self, owner: DeclaredByRule, patterns: Iterable[str]) -> None:
         self._owner = owner
         self._patterns = tuple(patterns)
         self._rules = dict(_matching(owner, self._patterns))
@@ -131,7 +129,7 @@ class ParameterGroup:
         return f"ParameterGroup({', '.join([*map(repr, self._patterns), *values])})"
 
 
-def _matching(owner: GradientMethod, patterns: tuple[str, ...]) -> Iterator[tuple[str, UpdateRule]]:
+def _matching(owner: DeclaredByRule, patterns: tuple[str, ...]) -> Iterator[tuple[str, UpdateRule]]:
     """Path and rule of each parameter that one of the patterns matches; all have to match some."""
     from fnmatch import fnmatchcase
 

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 PATHS = {
-    "core.__main__": "plugrad.commands.main",
+    "core.__main__": "plugrad.__main__",
     "core.backend": "core.arrays.backend",
     "core.backends": "core.compat.backends",
     "core.backends.cuda": "core.compat.cuda",

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.training import Pending
-
-if TYPE_CHECKING:
-    from plugins.communicators.waiting import Waiting
+from plugins.communicators.waiting import TAGS, Waiting, under_way
 
 PIECE = 1 << 30
 """Bytes at once: counts of MPI are below 2^31."""
-
-TAGS = 1 << 14
-"""Numbers of the tags of messages; the standard has twice as many."""
-
-WAITING = TAGS
-"""The tag of the notes of those that wait."""
-
-
-under_way: dict[Pending, None] = {}
-"""Sums that this process has a part in. Whoever waits, for whatever, lets them go on: other ranks
-may be waiting for them, and this one for these."""
 
 
 def is_narrow(array: Any) -> bool:

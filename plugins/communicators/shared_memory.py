@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.training import Pending
-from plugins.communicators.messages import Messages, add_in_order, under_way
-
-if TYPE_CHECKING:
-    from plugins.communicators.waiting import Waiting
+from plugins.communicators.messages import Messages, add_in_order
+from plugins.communicators.waiting import Waiting, under_way
 
 RING = 4 << 20
 """Bytes of the window that a rank has, of which a piece takes a quarter at most."""

@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 
 from core.errors import CommunicatorError, TraceError
-from core.training import Communicator
+from core.training import Communicator, Pending
 from plugins.communicators.at_end import at_end, not_at_end
-from plugins.communicators.messages import WAITING, under_way
+
+TAGS = 1 << 14
+"""Numbers of the tags of messages; the standard has twice as many."""
+
+WAITING = TAGS
+"""The tag of the notes of those that wait."""
+
+under_way: dict[Pending, None] = {}
+"""Sums that this process has a part in. Whoever waits, for whatever, lets them go on: other ranks
+may be waiting for them, and this one for these."""
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
 _DIGITS = 16  # of what stands for the rest of a longer text

@@ -275,8 +275,3 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "report": _report,
     "doctor": _doctor,
 }
-
-if __name__ == "__main__":
-    from plugrad.__main__ import main as with_ours
-
-    sys.exit(with_ours())

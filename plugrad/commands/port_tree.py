@@ -16,7 +16,7 @@ from libcst.metadata import (
     ScopeProvider,
 )
 
-from plugrad.commands import port
+from plugrad.commands import port_names
 
 _DROPPED = {"use_cudnn", "deterministic"}
 _expression: Any = cst.parse_expression
@@ -135,7 +135,7 @@ class _Port(cst.CSTTransformer):
                 imported = True
                 self._imported = self._imported or not self._depth
             else:
-                names.append(alias.with_changes(name=_expression(port.place(path))))
+                names.append(alias.with_changes(name=_expression(port_names.place(path))))
         if not names:
             return cst.RemoveFromParent()
         names[-1] = names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
@@ -153,7 +153,7 @@ class _Port(cst.CSTTransformer):
             self._decide(original, _STRANGERS[root])
         if root != "chainer":
             return updated
-        target = port.place(path)
+        target = port_names.place(path)
         names: Any = updated.names
         modules: list[Any] = []  # whose names stand in a module above them here
         if isinstance(names, cst.ImportStar):
@@ -165,10 +165,10 @@ class _Port(cst.CSTTransformer):
                 if name == "FunctionSet":
                     name = "Chain"
                     alias = alias.with_changes(name=cst.Name(name))
-                if port.is_collapsed(f"{path}.{name}"):
+                if port_names.is_collapsed(f"{path}.{name}"):
                     modules.append(alias)
                     continue
-                if not port.has(target, name):
+                if not port_names.has(target, name):
                     self._decide(original, f"{path}.{name} is not in plugrad.")
                 kept.append(alias)
             names = kept
@@ -176,7 +176,7 @@ class _Port(cst.CSTTransformer):
         if names:
             lines.append(updated.with_changes(module=_expression(target), names=_ended(names)))
         for alias in modules:
-            home, _, facade = port.place(f"{path}.{_dotted(alias.name)}").rpartition(".")
+            home, _, facade = port_names.place(f"{path}.{_dotted(alias.name)}").rpartition(".")
             as_it_was = alias.asname or cst.AsName(alias.name)
             named = cst.ImportAlias(cst.Name(facade), as_it_was)
             lines.append(updated.with_changes(module=_expression(home), names=[named]))
@@ -197,13 +197,13 @@ class _Port(cst.CSTTransformer):
     def _look(self, node: Any, path: str) -> None:
         """Tell of evaluators that are made elsewhere."""
         if _is_evaluator(path) and node not in self._known:
-            self._decide(node, f"{_dotted(node)}: {port._MEANS}")
+            self._decide(node, f"{_dotted(node)}: {port_names.MEANS}")
 
     def leave_Name(self, original: cst.Name, updated: cst.Name) -> Any:
         """Version 1's sets of functions are chains."""
         path = self._path(original)
         self._look(original, path)
-        if path and original not in self._fronts and port.is_collapsed(path):
+        if path and original not in self._fronts and port_names.is_collapsed(path):
             self._decide(original, f"{original.value} is the module {path} of Chainer, not here.")
         if path in ("chainer.FunctionSet", "chainer.function_set.FunctionSet"):
             return cst.Name("Chain") if original.value == "FunctionSet" else updated
@@ -218,7 +218,7 @@ class _Port(cst.CSTTransformer):
         path = self._path(original)
         if not path:
             if original.attr.value == "volatile":
-                self._decide(original, port._DECIDE["volatile"])
+                self._decide(original, port_names.DECIDE["volatile"])
             return updated
         self._look(original, path)
         whole = original not in self._fronts
@@ -226,9 +226,9 @@ class _Port(cst.CSTTransformer):
             return updated.with_changes(attr=cst.Name("Chain"))
         if path == "chainer.__version__":
             self._decide(original, "core.__version__ is plugrad's own version.")
-        if whole and port.is_distribution(path):
+        if whole and port_names.is_distribution(path):
             return _expression(f"{_dotted(original.value)}.distributions.{original.attr.value}")
-        here = port.whereabouts(path, whole, _dotted(original).count(".") > 1)
+        here = port_names.whereabouts(path, whole, _dotted(original).count(".") > 1)
         if here is None:
             self._decide(original, f"{path} is not in plugrad.")
         return self._shortened(original, updated, here) if here else updated
@@ -284,7 +284,7 @@ class _Port(cst.CSTTransformer):
         """Tell of classes whose base class has other defaults here."""
         self._known.update([base.value for base in node.bases])
         if any(_is_evaluator(self._path(base.value)) for base in node.bases):
-            self._decide(node, f"class {node.name.value}: {port._MEANS}")
+            self._decide(node, f"class {node.name.value}: {port_names.MEANS}")
 
     # -- calls ----------------------------------------------------------------------------------
 
@@ -308,12 +308,12 @@ class _Port(cst.CSTTransformer):
             owner = updated.func.value  # type: ignore[attr-defined]
             target = cst.Attribute(cst.Attribute(owner, cst.Name("target")), cst.Name("cleargrads"))
             return updated.with_changes(func=target)
-        if method in port._METHODS and not path:
-            self._decide(original, f"{method}: {port._METHODS[method]}")
+        if method in port_names.METHODS and not path:
+            self._decide(original, f"{method}: {port_names.METHODS[method]}")
         if method in self.layers and not path:
             for arg in original.args:
                 if (keyword := _keyword(arg)) in ("train", "test"):
-                    self._decide(original, f"{method}({keyword}=...): {port._DECIDE[keyword]}")
+                    self._decide(original, f"{method}({keyword}=...): {port_names.DECIDE[keyword]}")
         if method == "extend":
             updated = self._extended(original, updated)
         return self._with_arguments(original, updated, path) if path else updated
@@ -333,7 +333,7 @@ class _Port(cst.CSTTransformer):
         for arg in [] if any(_is_chainers(n.name) for n in named) else call.args:
             keyword = _keyword(arg)
             if keyword in words and (handed_on or keyword not in self._arguments):
-                cure = port._DECIDE.get(keyword, "Leave it out.")
+                cure = port_names.DECIDE.get(keyword, "Leave it out.")
                 self._decide(call, f"{_code(call.func)}({keyword}=...), if it is Chainer's: {cure}")
 
     def _look_at_names(self, call: cst.Call) -> None:
@@ -348,7 +348,7 @@ class _Port(cst.CSTTransformer):
             module = self._path(values[0])
             if not texts[1]:
                 self._decide(call, f"{called}({module}, ...): plugrad's names are looked up here.")
-            elif not port.has(port.place(module), texts[1]):
+            elif not port_names.has(port_names.place(module), texts[1]):
                 self._decide(call, f"{module}.{texts[1]} is not in plugrad.")
         elif texts[:1] == ["chainer"] and "import" in called:  # longer paths are found as texts
             self._decide(call, f"{called}('chainer'): import core.")
@@ -358,7 +358,7 @@ class _Port(cst.CSTTransformer):
         text = node.raw_value
         if re.fullmatch(r"chainer(\.\w+)+", text):
             self._decide(
-                node, f"{text!r} is a path of Chainer's; here it is in {port.place(text)}."
+                node, f"{text!r} is a path of Chainer's; here it is in {port_names.place(text)}."
             )
 
     def _extended(self, original: cst.Call, call: cst.Call) -> cst.Call:
@@ -384,7 +384,7 @@ class _Port(cst.CSTTransformer):
         given = {_keyword(arg) for arg in call.args}
         ported = [self._argument(original, arg, name, given) for arg in call.args]
         args = [arg for arg in ported if arg is not None]
-        downloads = path.startswith("chainer.datasets.") and port.downloads(name)
+        downloads = path.startswith("chainer.datasets.") and port_names.downloads(name)
         for keyword, value, other in (
             ("download", "True", downloads),
             ("weigh_batches", "False", _is_evaluator(path)),
@@ -400,7 +400,7 @@ class _Port(cst.CSTTransformer):
             if "#" not in _code(arg):
                 return None
             self._decide(original, f"{name}({keyword}=...): leave it out, with its comment.")
-        if keyword == "bias" and "nobias" not in given and port.has("core.links", name):
+        if keyword == "bias" and "nobias" not in given and port_names.has("core.links", name):
             return arg.with_changes(keyword=cst.Name("initial_bias"))
         if keyword == "wscale" and "initialW" not in given:
             scaled = self._ours(original, "initializers.LeCunNormal")
@@ -408,8 +408,8 @@ class _Port(cst.CSTTransformer):
                 return arg
             value = cst.Call(scaled, [cst.Arg(arg.value)])
             return arg.with_changes(keyword=cst.Name("initialW"), value=value)
-        if keyword in port._DECIDE:
-            self._decide(original, f"{name}({keyword}=...): {port._DECIDE[keyword]}")
+        if keyword in port_names.DECIDE:
+            self._decide(original, f"{name}({keyword}=...): {port_names.DECIDE[keyword]}")
         return arg
 
 

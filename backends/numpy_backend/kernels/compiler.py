@@ -27,6 +27,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints, overlo
 
 import numpy as np
 
+from backends.numpy_backend.kernels import packing
 from backends.numpy_backend.kernels.kept import machine_code
 from backends.numpy_backend.typing import Array as Array
 from core.errors import BackendError
@@ -162,32 +163,15 @@ class Compiled:
             lead = self._lead = self._leading()
         (self._found.get(d := args[lead].dtype) or self._compile(d))(*args)
 
-    def in_threads(self, parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
-        """Run the loop for each of several tuples of arguments, with so many other threads."""
-        from backends.numpy_backend.kernels import team
-
+    def packing(self, args: tuple[Any, ...]) -> Any:
+        """What puts such arguments where other threads find them; see `kernels.team`."""
         lead = self._lead
         if lead is None:
             lead = self._lead = self._leading()
-        found = self._packers
-        packers = [found.get(d := part[lead].dtype) or self.packer(d) for part in parts]
-        team.run(packers, parts, helpers, small)
-
-    def shared(self, arguments: tuple[Any, ...], count: int, helpers: int, small: bool) -> None:
-        """Run the loop for parts of equal size between `start`, which is 0, and `stop`."""
-        from backends.numpy_backend.kernels import team
-
-        lead = self._lead
-        if lead is None:
-            lead = self._lead = self._leading()
-        dtype = arguments[lead].dtype
-        pack = self._packers.get(dtype) or self.packer(dtype)
-        team.share(pack, arguments, count, helpers, small)
+        return self._packers.get(d := args[lead].dtype) or self.packer(d)
 
     def packer(self, dtype: np.dtype[Any]) -> Any:
-        """What puts arguments for one dtype where other threads find them."""
-        from backends.numpy_backend.kernels import packing
-
+        """The same for one dtype."""
         with _compiling:
             if dtype not in self._packers:
                 loop = self.at(dtype)

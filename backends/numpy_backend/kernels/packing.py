@@ -7,7 +7,9 @@ from types import FunctionType
 from typing import Any
 
 from backends.numpy_backend.kernels.kept import machine_code
-from backends.numpy_backend.kernels.team import STRIDE
+
+STRIDE = 2048
+"""Bytes of what is packed, at most."""
 
 THREAD = "thread"
 """A loop's parameter of this name is the number of the thread, 0 for the one that has the parts."""

@@ -26,13 +26,13 @@ import numpy as np
 
 from backends.numpy_backend.kernels.compiler import Indices, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.kernels.packing import STRIDE
 
 TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
 COUNT, PARTS, STEP, HELPERS, TIMES, PATIENCE, LATE, ALONE = range(24, 32)
 WAKE, WAIT, WAITING, DOOR, STOP = range(32, 37)
 FIRST, EACH, ASLEEP, LOCK = 40, 8, 0, 1  # of each helper: whether it sleeps, and on what
 MOST = 256  # helpers
-STRIDE = 2048  # bytes of what is packed
 FIELDS = 5  # numbers of a call that is made in order: address, step, count, helpers, small
 HEAD = object.__basicsize__  # bytes of an array's object before the address of its elements
 LOOKING = 1_000_000  # nanoseconds without a part after which a thread sleeps
