@@ -262,7 +262,7 @@ class Live(Places):
     # ------------------------------------------------------------------ the end
 
     def refuse_graph(self, returned: Any) -> None:
-        """Raise TraceError for a Variable with a graph, of a step that has not gone back."""
+        """Raise TraceError for a Variable with a graph, of a step without gradients."""
         if self.differentiates or self._tape.differentiates:
             return
         for variable in variables_in(returned):

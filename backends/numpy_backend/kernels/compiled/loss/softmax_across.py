@@ -32,6 +32,18 @@ def less(v: Any, top: Any, total: Any) -> Any:
     return (v - top) - total
 
 
+@inlined_exactly
+def begin(x: Any, first: int, last: int, top: Any, total: Any) -> None:
+    """The maxima of a block of places, NaN where there is one, and sums of nothing yet."""
+    for i in range(top.size):
+        top[i], total[i] = x[0, first + i], ZERO
+    for c in range(1, x.shape[0]):
+        row = x[c, first:last]
+        for i in range(row.size):
+            v, t = row[i], top[i]
+            top[i] = v if v > t or v != v else t
+
+
 @compiled(fastmath=SUMS)
 def softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, stop: int) -> None:
     """Exp(x - maximum) / sum."""
@@ -42,13 +54,7 @@ def softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, stop:
         last = min(first + BLOCK, places)
         at, end = n * places + first, n * places + last
         top, total = tops[at:end], totals[at:end]
-        for i in range(top.size):
-            top[i], total[i] = x[n, 0, first + i], ZERO
-        for c in range(1, x.shape[1]):
-            row = x[n, c, first:last]
-            for i in range(row.size):
-                v, t = row[i], top[i]
-                top[i] = v if v > t or v != v else t
+        begin(x[n], first, last, top, total)
         for c in range(x.shape[1]):
             row, out = x[n, c, first:last], y[n, c, first:last]
             for i in range(row.size):  # one array at a time is written, else nothing is a vector
@@ -71,13 +77,7 @@ def log_softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, s
         last = min(first + BLOCK, places)
         at, end = n * places + first, n * places + last
         top, total = tops[at:end], totals[at:end]
-        for i in range(top.size):
-            top[i], total[i] = x[n, 0, first + i], ZERO
-        for c in range(1, x.shape[1]):
-            row = x[n, c, first:last]
-            for i in range(row.size):
-                v, t = row[i], top[i]
-                top[i] = v if v > t or v != v else t
+        begin(x[n], first, last, top, total)
         for c in range(x.shape[1]):
             row = x[n, c, first:last]
             for i in range(row.size):

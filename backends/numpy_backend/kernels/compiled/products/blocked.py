@@ -179,6 +179,12 @@ def _multiply(
                         tiles(width, s, e.lanes_before(left - before))
 
 
+def _depth(e: Emitter, k: Any) -> Any:
+    """Of a block, of which there are as few as can be, and about alike."""
+    blocks = (k + (DEPTH // e.bytes - 1)) // (DEPTH // e.bytes)
+    return (k + blocks - 1) // blocks
+
+
 @emitted
 def _blocks(
     e: Emitter,
@@ -203,8 +209,7 @@ def _blocks(
     height, vectors = _tile(e)
     width = vectors * e.lanes
     most = COLUMNS // width * width
-    blocks = (k + (DEPTH // e.bytes - 1)) // (DEPTH // e.bytes)
-    deep = (k + blocks - 1) // blocks
+    deep = _depth(e, k)
     tiles = e.aligned(room)
     panels = e.aligned(e.at(tiles, (deep + APART) * (ROWS + height)))
     as_it_is = e.both(place.equals(1), (bottom - top) <= FEW)

@@ -12,9 +12,9 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.products.blocked import (
-    DEPTH,
     LARGE,
     ROWS,
+    _depth,
     _multiply,
     _pack_columns,
     _tile,
@@ -30,15 +30,9 @@ from backends.numpy_backend.kernels.compiler import (
     Write2,
     compiled,
 )
-from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 PART = 1 << 20  # multiplications of a part
-
-
-def _depth(e: Emitter, k: Number) -> Number:
-    """Of a block of the matrix, whose panels follow one another."""
-    blocks = (k + (DEPTH // e.bytes - 1)) // (DEPTH // e.bytes)
-    return (k + blocks - 1) // blocks
 
 
 @emitted
