@@ -9,16 +9,19 @@ import shutil
 import stat
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from all_ops import CHECKED, KINDS, REFERENCES
 from compiled_kernels import taking
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import core
 import core.functions as F
@@ -242,6 +245,24 @@ def test_loops_that_two_processes_have_compiled_are_two_to_a_third(tmp_path: Pat
     for which in ([], [0], [1], [0, 1], [1, 0]):
         found = run(LOOPS.format(which=which), NUMBA_CACHE_DIR=str(tmp_path))
         assert found == str([True] * len(which))
+
+
+@given(st.integers(5, 15), st.sampled_from(["float32", "float64"]))
+@settings(max_examples=2)
+def test_types_of_what_a_loop_may_be_given_stay(axes: int, dtype: str) -> None:
+    """Else numba numbers them anew, and one of two threads that do so at once finds no loop."""
+    numba = compiler.numba_module()
+
+    def loop(x: Any, y: Any) -> None:
+        y[0] = x.size
+
+    view = Annotated[np.ndarray, compiler.Layout(axes, False, order="A")]
+    loop.__annotations__ = {"x": view, "y": compiler.Write1}
+    compiler.Compiled(loop, ()).at(np.dtype(dtype))
+    given = [np.zeros((2,) * axes, dtype, order) for order in "CF"]
+    given += [given[0][..., :1], *(np.broadcast_to(array, array.shape) for array in given)]
+    assert len({numba.typeof(array) for array in given}) == 5
+    assert all(weakref.ref(numba.typeof(array))() for array in given)
 
 
 def test_machine_code_of_other_versions_goes_after_a_month(tmp_path: Path) -> None:

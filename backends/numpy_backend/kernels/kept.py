@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pickle
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -24,12 +25,30 @@ def machine_code(function: Any, signature: Any, folder: Path | None, **options: 
     """The function for one signature: compiled by numba, or found in the folder."""
     import numba
 
+    for kind in signature.args:
+        _HELD.update(_that_may_be_given(kind))
     dispatcher = numba.njit(**options)(function)
     if folder is not None:
         dispatcher._cache = _Kept(function, folder)
     dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher
+
+
+# Numba knows a type by a number, which it draws where the type is not in memory yet. Of two threads
+# that first give arrays of one type each may draw its own; then calls find no signature that fits.
+_HELD: set[Any] = set()
+
+
+def _that_may_be_given(kind: Any) -> list[Any]:
+    """The types of arrays that are taken for one of this type."""
+    from numba import types
+
+    if not isinstance(kind, types.Array):
+        return []
+    orders = "CFA" if kind.layout == "A" else kind.layout
+    array = partial(types.Array, kind.dtype, kind.ndim)
+    return [array(order, readonly=readonly) for order in orders for readonly in (False, True)]
 
 
 class _Kept:
