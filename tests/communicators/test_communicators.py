@@ -124,7 +124,7 @@ def test_a_fault_of_one_rank_ends_all(ranks, fault, told):
     else:
         assert "without a word" not in said
     shared = re.search("shares:(.*)", said)[1].split()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while any(map(os.path.exists, shared)) and time.monotonic() < until:
         time.sleep(0.01)
     assert not any(map(os.path.exists, shared)), "what the ranks shared remains"
@@ -166,7 +166,7 @@ def test_a_killed_rank_ends_all_where_the_launcher_would_not(default_ranks):
         timeout=60,
     )
     assert done.returncode != 0
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 50
     assert "rank 1 of 3 on" in done.stderr
 
 

@@ -21,7 +21,7 @@ from core.serializers import NpzDeserializer
 def no_thread_is_left():
     yield
     gc.collect()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while (left := threads()) and time.monotonic() < end:
         time.sleep(0.01)
     assert not left
@@ -114,7 +114,7 @@ def test_the_next_batch_is_loaded_meanwhile():
 
 
 def wait_until(condition):
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not condition() and time.monotonic() < end:
         time.sleep(0.005)
     assert condition()
@@ -122,7 +122,7 @@ def wait_until(condition):
 
 def test_several_threads_load_at_once():
     class Meeting(list):
-        together = threading.Barrier(3, timeout=5)
+        together = threading.Barrier(3, timeout=60)
 
         def __getitem__(self, index):
             self.together.wait()

@@ -157,7 +157,7 @@ def refused(path, target):
         assert str(path) in str(error) or "was loaded" in str(error), error
     else:
         return False
-    assert state(target) == before and time.perf_counter() - start < 5
+    assert state(target) == before and time.perf_counter() - start < 30
     return True
 
 for path in sorted(Path(sys.argv[1]).iterdir()):
