@@ -24,7 +24,7 @@ class Fallbacks:
 
         Where `index` holds arrays, the additions to one place happen in the order of `values`.
         Where arrays are not mutable, gives a new array. The default looks how often a place is
-        named at most, and so waits for the device.
+        named at most, and so waits for the device, and is never part of a `stage`.
         """
         from core.arrays import scatter
 

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from launched import LaunchingBackend
+from launched import LaunchingBackend, Noted
 from unchanging import UnchangingBackend
 
 import core
@@ -16,6 +16,7 @@ import core.functions as F
 import core.links as L
 from core import optimizer_hooks as hooks
 from core import optimizers
+from core.arrays.backend import Backend
 from core.registry.lazy import resolve
 
 TORCH = str(core.__path__[0]).removesuffix("core") + "examples/plugin_torch"
@@ -165,6 +166,26 @@ def test_labels_out_of_range_leave_everything_as_it_was(place):
     for p, kept in zip(training.model.params(), before, strict=True):
         np.testing.assert_array_equal(core.backend.to_host(p.array), kept)
     assert training.optimizer.t == 3
+
+
+def test_sums_into_places_by_the_default_are_those_of_each_call(place, monkeypatch):
+    """It looks how often a place is named; a recording would keep to what it saw."""
+    if place.name != "launching":
+        pytest.skip("records nothing, or has sums of its own")
+    monkeypatch.setattr(LaunchingBackend, "scatter_add", Backend.scatter_add)
+    monkeypatch.setattr(Noted, "item", np.ndarray.item)  # a library that lets numbers be read
+
+    def slope(table, numbers):
+        table = core.Variable(table, requires_grad=True)
+        y = F.exp(F.embed_id(numbers, table))
+        return core.grad([F.sum(y * y)], [table])[0].array * 2
+
+    step = core.capture(slope)
+    table = place.asarray(np.linspace(-1, 1, 15, dtype="f").reshape(5, 3))
+    for numbers in (*[[0, 1, 2, 3]] * 4, [0, 0, 1, 2], [4, 4, 4, 1], [2, 2, 2, 2]):
+        found, expected = (each(table, place.asarray(np.array(numbers))) for each in (step, slope))
+        np.testing.assert_array_equal(*map(core.backend.to_host, (found, expected)))
+    assert place.recorder.launches > 2
 
 
 def test_traces(place):
