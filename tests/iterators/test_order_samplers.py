@@ -176,9 +176,13 @@ def test_an_order_that_is_not_in_the_dataset_is_refused(tmp_path):
     for _ in range(5):
         large.next()
     save_npz(tmp_path / "state", large)
-    small = iterators.SerialIterator(range(4), 3, order_sampler=Growing())
-    with pytest.raises(CheckpointError, match="not in this dataset of 4 examples"):
-        load_npz(tmp_path / "state", small)
+    for size in (4, 7):
+        small = iterators.SerialIterator(range(size), 3, order_sampler=Growing())
+        with pytest.raises(CheckpointError, match=f"not in this dataset of {size} examples"):
+            load_npz(tmp_path / "state", small)
+    enough = iterators.SerialIterator(range(8), 3, order_sampler=Growing())
+    load_npz(tmp_path / "state", enough)
+    assert enough.next() == large.next()
 
 
 # -- weights and classes --------------------------------------------------------------------------
@@ -201,6 +205,22 @@ def test_without_replacement_each_draw_is_in_proportion_to_what_is_left():
     found = [(drawn == pair).all(1).mean() for pair in ([0, 2], [0, 3], [2, 0], [3, 2])]
     expected = [1 / 8 * 2 / 7, 1 / 8 * 5 / 7, 2 / 8 * 1 / 6, 5 / 8 * 2 / 3]
     np.testing.assert_allclose(found, expected, atol=0.04)
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "B", "?"])
+def test_many_weights_of_a_small_dtype_are_all_drawn(dtype):
+    weights, generator = np.ones(9000, dtype), np.random.default_rng(0)
+    drawn = iterators.WeightedOrderSampler(weights, 200, random_state=generator)(weights, 0)
+    assert drawn.min() < 1000 and drawn.max() > 8000
+    assert len(iterators.WeightedOrderSampler(weights, 1)(weights, 0)) == 1
+
+
+@given(st.integers(1, 30))
+def test_the_one_example_of_a_class_comes_anywhere_in_the_pass(others):
+    generator = np.random.default_rng(others)
+    sampler = iterators.StratifiedOrderSampler([0] * others + [1], generator)
+    places = [list(sampler(np.arange(others + 1), 0)).index(others) for _ in range(400)]
+    assert abs(np.mean(places) - others / 2) < 4 * (others / 2 + 1) / 20
 
 
 @given(
