@@ -302,7 +302,10 @@ def test_what_the_order_does_not_tell_is_refused():
     with pytest.raises(CheckpointError, match="k_proj and q_proj fit either, and the file has no"):
         load_torch(file("q_proj", "k_proj"), model)
     load_torch(file("q_proj", "k_proj"), model, {"q_proj": "query", "k_proj": "key"})
-    assert len(load_torch(file("net__4", "net__12"), model)) == 4
+    numbered = {f"net__{n}__weight": np.full((2, 2), n) for n in (12, 4)}
+    biases = {f"net__{n}__bias": np.zeros(2) for n in (12, 4)}
+    assert len(load_torch(weights(**numbered, **biases), model)) == 4
+    assert (model["query"].W.array == 4).all() and (model["key"].W.array == 12).all()
     torch_file, there = io.BytesIO(), core.ChainDict(key=L.Linear(2, 2), other=L.Linear(2, 2))
     save_torch(torch_file, there)
     torch_file.seek(0)
@@ -552,6 +555,17 @@ def test_a_decoder():
     compare(disturb(there), here, x, run=lambda x: here(x, memory=memory))
 
 
+def test_attention_to_what_has_another_size():
+    torch = pytest.importorskip("torch")
+    there = torch.nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True)
+    memory = RNG.normal(size=(3, 4, 6)).astype("f")
+    kept = torch.from_numpy(memory)
+    there.forward = lambda x, own=there.forward: own(x, kept, kept, need_weights=False)
+    here = L.MultiHeadAttention(8, 2, key_size=6)
+    x = RNG.normal(size=(3, 5, 8)).astype("f")
+    compare(disturb(there), here, x, run=lambda x: here(x, memory))
+
+
 def test_other_layers():
     torch = pytest.importorskip("torch")
     nn = torch.nn
@@ -738,6 +752,14 @@ def test_a_shared_parameter_has_one_array():
         model.embed.W.array[...] = 0
     load_torch(weights(embed__weight=W, out__weight=W + 1), model, {"out": None})
     np.testing.assert_array_equal(model.out.W.array, W.astype("f"))
+
+
+def test_a_shared_parameter_that_comes_twice_is_found_in_order():
+    model = Tied()
+    arrays = np.arange(6).reshape(3, 2), np.arange(6).reshape(3, 2)
+    load_torch(weights(x1__weight=arrays[0], x2__weight=arrays[1]), model)
+    assert model.out.W is model.embed.W
+    np.testing.assert_array_equal(model.out.W.array, arrays[0])
 
 
 def test_a_shared_parameter_is_written_once():
