@@ -130,6 +130,19 @@ def test_scatter_add_by_an_array_for_each_axis(
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.parametrize("dtype", ["f", "d", "e", "i8"])
+@pytest.mark.parametrize("axis", range(3))
+def test_scatter_add_of_whole_rows_in_any_dtype(axis: int, dtype: str) -> None:
+    r = np.random.default_rng(axis)
+    a = r.integers(-9, 9, (5, 6, 7)).astype(dtype)
+    index = (slice(None),) * axis + (r.integers(-5, 5, (4, 30)),)
+    values = r.integers(-9, 9, (*a.shape[:axis], 4, 30, *a.shape[axis + 1 :])).astype(dtype)
+    expected = a.copy()
+    np.add.at(expected, index, values)
+    B.scatter_add(a, index, values)
+    np.testing.assert_array_equal(a, expected)
+
+
 def test_scatter_add_refuses_more_axes_than_there_are() -> None:
     a, index = np.zeros((4, scatter.SMALL), np.float32), np.arange(4)
     for many in ((index, slice(None), slice(None)), (slice(None), slice(None), index)):

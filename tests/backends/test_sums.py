@@ -164,6 +164,32 @@ def test_a_short_last_axis_has_numpys_bits(
     np.testing.assert_allclose(turned, expected, rtol=rounding, atol=50 * rounding)
 
 
+@pytest.mark.parametrize("dtype", [*EPS])
+@pytest.mark.parametrize("short", range(1, sums.SHORT + 2))
+def test_each_length_of_a_short_last_axis_has_numpys_bits(short: int, dtype: str) -> None:
+    a = np.random.RandomState(short).uniform(0.99, 1.01, (sums.LARGE, short)).astype(dtype)
+    ours = {"sum": sums.total, "mean": sums.mean, "max": sums.greatest, "min": sums.least}
+    for name, function in (ours | {"prod": sums.multiplied}).items():
+        if short <= sums.SHORT or name in ("max", "min"):
+            expected = getattr(np, name)(a, axis=-1)
+            np.testing.assert_array_equal(function(a, axis=-1), expected, name, strict=True)
+
+
+@pytest.mark.parametrize("axis", [None, -1, 1, (0, 2), (0, 2, 3)])
+def test_what_is_left_out_of_a_sum_counts_nowhere(axis: Any) -> None:
+    a = np.random.RandomState(0).uniform(0.99, 1.01, (8, 4, 48, 48)).astype("f")
+    where, rounding = a > 1, {"rtol": 1e-5}
+    where[:, 0] = where[..., 0] = True
+    for ours, name in ((sums.total, "sum"), (sums.mean, "mean"), (sums.multiplied, "prod")):
+        expected = getattr(np, name)(a, axis=axis, where=where)
+        np.testing.assert_allclose(ours(a, axis=axis, where=where), expected, **rounding)
+        if name != "mean":
+            expected = getattr(np, name)(a, axis=axis, initial=3)
+            np.testing.assert_allclose(ours(a, axis=axis, initial=3), expected, **rounding)
+    with pytest.raises(np.exceptions.AxisError):
+        sums.total(a, axis=4)
+
+
 @given(
     st.integers(1, 9),
     st.sampled_from([(17,), (300,), (2, 13), (5, 5, 7)]),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core
 from core import datasets as D
 from core.dataset import DatasetMixin, Iterator
 from core.iterators import SerialIterator
@@ -191,6 +192,18 @@ def test_splits_are_those_of_chainer():
 def test_a_seed_fixes_a_split():
     first, again = (D.split_dataset_random(range(30), 10, seed=5)[0][:] for _ in range(2))
     assert first == again
+
+
+def test_the_seed_of_all_random_numbers_fixes_a_split():
+    def drawn(seed):
+        core.seed(seed)
+        folds = D.get_cross_validation_datasets_random(range(30), 3)
+        return D.split_dataset_random(range(30), 10)[0][:], [fold[:] for fold, _ in folds]
+
+    try:
+        assert drawn(3) == drawn(3) != drawn(4)
+    finally:
+        core.seed(None)
 
 
 @pytest.mark.parametrize(
