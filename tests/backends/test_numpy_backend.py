@@ -65,6 +65,18 @@ def test_triangles_are_those_of_numpy(name: str, n: int, m: int, k: int, dtype: 
         assert found.dtype == expected.dtype
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i8", "?", "c8"])
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("sizes", [(5, 7), (300, 300), (30, 600), (600, 30), (129, 131)], ids=repr)
+def test_triangles_of_all_sizes_are_those_of_numpy(
+    sizes: tuple[int, int], name: str, dtype: str
+) -> None:
+    x = drawn(0, *sizes).astype(dtype)
+    for k in (-700, -300, -17, -1, 0, 1, 16, 100, 300, 700):
+        found, expected = TRIANGLES[name](x, k=k), getattr(np, name)(x, k)
+        np.testing.assert_array_equal(found, expected, strict=True)
+
+
 @pytest.mark.parametrize("size", [6, 600])
 @pytest.mark.parametrize("name", ["sum", "prod"])
 def test_formulas_reduce_numbers_of_other_machines(name: str, size: int) -> None:
