@@ -106,15 +106,22 @@ def counting(optimizer: Any, more: dict[str, int]) -> Callable[[Any], None]:
     return put
 
 
-def writing(parameters: list[Any]) -> Callable[[Any], None]:
-    """What writes parameters, all at once: one may get what another one has."""
+def writing(parameters: list[Any], kept: list[bool]) -> Callable[[Any], None]:
+    """What writes parameters, all at once: one may get what another one has.
+
+    A parameter that has `kept` its array in the step gets new elements, others another array: the
+    one before may be among what the step returns.
+    """
 
     def put(arrays: Any) -> None:
         backend = parameters[0].backend
         own = {backend.memory(parameter._array) for parameter in parameters}
         arrays = [backend.copy(x) if backend.memory(x) in own else x for x in arrays]
-        for parameter, array in zip(parameters, arrays, strict=True):
-            copyto(parameter, array)
+        for parameter, array, in_place in zip(parameters, arrays, kept, strict=True):
+            if in_place:
+                copyto(parameter, array)
+            else:
+                parameter.array = array
             parameter.version += 1
 
     return put

@@ -198,6 +198,8 @@ class Live(Places):
         self.take_optimizer(optimizer)
         gradients = self.gradients()
         self._replace(gradients)
+        for each in self.held:
+            self.settle(each.parameter)
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
@@ -215,7 +217,8 @@ class Live(Places):
         self.gradients()  # what an update leaves is there when it has been made
         self._parameters_written()
         parameters = [each.parameter for each in held]
-        made = Update(optimizer, gradients, [p for p, _ in written], parameters, graded)
+        put = _writing([each for each, _ in written])
+        made = Update(optimizer, gradients, put, parameters, graded)
         self._counts[id(optimizer)] = dict.fromkeys(_counts(optimizer), 0)
         call = Call("kernel", f"{type(optimizer).__name__}.update", None, made)
         args = (*values, *[value for _, value in written])
@@ -249,14 +252,14 @@ class Live(Places):
             if id(each.parameter) in first and each.grad is not None and each.grad not in places
         ]
 
-    def _parameters_written(self) -> list[tuple[Any, Value]]:
+    def _parameters_written(self) -> list[tuple[Held, Value]]:
         """Parameters that the step itself has changed, with what they have become."""
         found = []
-        for parameter, *_ in self.held:
-            value = value_of(self._tape, parameter._array)
-            if value is not self._written[id(parameter)]:
-                self._written[id(parameter)] = value
-                found.append((parameter, value))
+        for each in self.held:
+            value = value_of(self._tape, each.parameter._array)
+            if value is not self._written[id(each.parameter)]:
+                self._written[id(each.parameter)] = value
+                found.append((each, value))
         return found
 
     # ------------------------------------------------------------------ the end
@@ -285,8 +288,8 @@ class Live(Places):
         self.differentiates |= bool(graded) or any([g is not None for _, g in gradients])
         self._replace(gradients)
         gradients += [(p, None) for p in self._frozen if p._grad is None]
-        written = [(p, p._array) for p, _ in self._parameters_written()]
-        for giving, pairs in ((delivering, gradients), (writing, written)):
+        written = [(each, each.parameter._array) for each, _ in self._parameters_written()]
+        for giving, pairs in ((delivering, gradients), (_writing, written)):
             if pairs:
                 parameters, arrays = zip(*pairs, strict=True)
                 found.append(Left(giving([*parameters]), [*arrays]))
@@ -361,6 +364,11 @@ class Live(Places):
 
 def _array(grad: Any) -> Any:
     return grad._array if isinstance(grad, Variable) else grad
+
+
+def _writing(held: list[Held]) -> Callable[[Any], None]:
+    """What gives parameters what the step has: new elements, or another array."""
+    return writing([e.parameter for e in held], [e.parameter._array is e.array for e in held])
 
 
 def _counts(optimizer: Any) -> dict[str, int]:

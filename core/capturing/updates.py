@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from core.capturing.leaving import deliver, scales_of, writing
+from core.capturing.leaving import deliver, scales_of
 from core.optimizer import GradientMethod
 from core.tracing import tape
 
@@ -18,7 +19,7 @@ class Update:
         self,
         optimizer: Any,
         gradients: list[tuple[Any, Any]],
-        written: list[Any],
+        written: Callable[[Any], None],
         parameters: list[Any],
         graded: list[Any],
     ) -> None:
@@ -34,8 +35,8 @@ class Update:
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Deliver gradients, and update."""
         count = len(self.given)
-        if self.written:
-            writing(self.written)(arrays[count:])
+        if arrays[count:]:
+            self.written(arrays[count:])
         for parameter in self.cleared:
             parameter._source._grad = None
         deliver(self.given, arrays[:count], self._scales)

@@ -63,6 +63,7 @@ from core.programs.structure import flattened as flattened
 from core.programs.structure import leaves as leaves
 from core.programs.structure import rebuilt as rebuilt
 from core.programs.structure import separated as separated
+from core.programs.text import spec_text as spec_text
 
 __all__ = [
     "Apart",
@@ -118,6 +119,7 @@ __all__ = [
     "reduced_axes",
     "rematerialized",
     "separated",
+    "spec_text",
     "staged",
     "value_like",
     "values_in",

@@ -14,7 +14,7 @@ from core.errors import NotDifferentiable, TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.link.parameter import Parameter
-from core.programs import Place, Steps, Value, value_like
+from core.programs import Place, Steps, Value, spec_text, value_like
 from core.tracing.array import TracedArray, as_values, traced
 from core.tracing.differentiated import depends_on, what_is_around
 from core.tracing.tape import Tape
@@ -40,7 +40,7 @@ class Places:
         self._held: list[Any] = []  # so that no id is given twice
         self._undo: list[Callable[[], None]] = []
         self._names: set[str] = set()
-        self._carried: list[tuple[Place, Any, str]] = []
+        self._settable: set[str] = set()  # names of places that may hold another array afterwards
         self._paths: dict[int, str] = {}  # of parameters, by their ids
 
     # ------------------------------------------------------------------ taking
@@ -106,11 +106,21 @@ class Places:
         if rule is not None:
             self._take_rule(name, parameter, rule)
         read = partial(getattr, parameter, "array")
-        made = self._traced(name, array, read, partial(_count, parameter))
+        made = self._settable_at(name, array, read, partial(_count, parameter))
         parameter.array = made
         if grad is not None and is_array(parameter.grad):
             read = partial(getattr, parameter, "grad")
             source._grad = self._traced(f"{name}.grad", parameter.grad, read)
+
+    def settle(self, parameter: Any) -> None:
+        """Let a parameter that the function has given an array from outside hold a constant."""
+        array = parameter._array
+        if (
+            id(parameter) in self._known
+            and array is not None
+            and not isinstance(array, TracedArray)
+        ):
+            parameter.array = traced(self._tape, self._tape.constant(array))
 
     def _is_traced(self, array: Any) -> bool:
         """Whether it is one of this trace, as what `functional_call` gives a parameter to hold."""
@@ -123,7 +133,7 @@ class Places:
             return
         if is_array(before):
             put = partial(_set_attribute, link, key)
-            own[key] = self._traced(name, before, partial(_attribute, link, key), put=put)
+            own[key] = self._settable_at(name, before, partial(_attribute, link, key), put=put)
 
         def restore() -> None:
             after = own[key]
@@ -145,8 +155,7 @@ class Places:
                     f"trace: {name} comes from an earlier graph, which a program knows nothing of. "
                     "Call unchain_backward() on it, or reset_state() of its link, first."
                 )
-            made = self._traced(name, before.array, partial(_carried, link, key))
-            self._carried.append((self.found[-1], link, key))
+            made = self._settable_at(name, before.array, partial(_carried, link, key))
             setattr(link, key, wrap(made))
 
         def restore() -> None:
@@ -180,7 +189,8 @@ class Places:
         self._undo.append(restore)
         for key, array in before.items():
             if is_array(array):
-                state[key] = self._traced(f"{name}:{key}", array, partial(_of_state, rule, key))
+                read = partial(_of_state, rule, key)
+                state[key] = self._settable_at(f"{name}:{key}", array, read)
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced, and its counts be as they were."""
@@ -215,6 +225,7 @@ class Places:
             return x
         if isinstance(x, Parameter):
             self.take_parameter(x)
+            self.settle(x)
             return x
         made = traced(self._tape, self._tape.constant(array))
         if not isinstance(x, Variable):
@@ -270,6 +281,12 @@ class Places:
         self._arrays.append((place, made))
         return made
 
+    def _settable_at(self, name: str, *args: Any, **kwargs: Any) -> TracedArray:
+        """What stands for the array of a place where the function may set another one."""
+        made = self._traced(name, *args, **kwargs)
+        self._settable.add(self.found[-1].name)
+        return made
+
     def number(
         self, name: str, dtype: str, read: Callable[[], float], restore: Callable[[], None]
     ) -> TracedArray:
@@ -286,12 +303,26 @@ class Places:
 
     def changes(self) -> list[tuple[Place, Value]]:
         """The places whose arrays the function has changed, with what it has made of them."""
-        found = [(place, array.value) for place, array in self._arrays]
-        for place, link, key in self._carried:
-            kept = getattr(link, key, None)
-            if kept is not None:
-                found.append((place, value_of(self._tape, kept.array)))
+        found = [(place, self._become(place, array)) for place, array in self._arrays]
         return [(place, value) for place, value in found if value is not place.value]
+
+    def _become(self, place: Place, array: TracedArray) -> Value:
+        """What the elements of a place are in the end; refused where a run could not write it."""
+        now = place.read() if place.name in self._settable else array
+        if now is None:  # which is refused where it is put back
+            return place.value
+        if not is_array(now):
+            raise TraceError(
+                f"trace: {place.name} went from an array to {now!r}, which is none, and so would "
+                "stay the same whenever the program runs."
+            )
+        value = value_of(self._tape, now)
+        if (value.shape, value.dtype) != (place.value.shape, place.value.dtype):
+            raise TraceError(
+                f"trace: {place.name} went from {spec_text(place.value)} to {spec_text(value)}, "
+                "and a program writes into the array that is there. Set one of the same kind."
+            )
+        return value
 
     def restore(self) -> None:
         """Let everything hold what it held before, also where somebody interrupts this."""
