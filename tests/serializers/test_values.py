@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from kinds import Bag
 
 from core.errors import CheckpointError
+from core.link.serializer import Deserializer
 from core.serializers import load_npz, save_npz
 
 
@@ -115,3 +116,26 @@ def test_a_complex_number_is_loaded_as_one_or_refused(kind, path):
     loaded = Bag(first=np.zeros(1), x=1j)
     kind.load(path, loaded)
     assert loaded.values["x"] == 2j
+
+
+class Failing(Bag):
+    """Its load fails when all values are there."""
+
+    def serialize(self, serializer):
+        super().serialize(serializer)
+        if isinstance(serializer, Deserializer) and self.values.pop("fails", False):
+            raise ValueError("not this one")
+
+
+@pytest.mark.parametrize("own", [None, np.zeros(2), np.zeros(2, "f"), np.zeros(())], ids=repr)
+@pytest.mark.parametrize("saved", [None, np.ones(2), 2.0], ids=repr)
+def test_a_load_that_fails_brings_back_what_was_there(kind, path, saved, own):
+    kind.save(path, Bag(first=np.ones(1), a=saved, last=3, fails=True))
+    first = np.zeros(1)
+    loaded = Failing(first=first, a=own, last=4, fails=True)
+    with pytest.raises((ValueError, CheckpointError)):
+        kind.load(path, loaded)
+    assert loaded.values["first"] is first and first == 0 and loaded.values["last"] == 4
+    found = loaded.values["a"]
+    assert type(found) is type(own)
+    np.testing.assert_array_equal(found, own, strict=own is not None)
