@@ -184,6 +184,16 @@ def test_slices_of_equal_size(tmp_path):
     assert a.shape == b.shape
 
 
+@pytest.mark.parametrize(("points", "axis"), [([1], 1), ([1, 3], 2), ([2, 3], 3)])
+def test_slices_between_points_are_all_there(points, axis, tmp_path):
+    x = RNG.normal(size=(2, 3, 4, 5)).astype("f")
+    tops = ["a", "b", "c"][: len(points) + 1]
+    path = saved(tmp_path, [layer("Slice", "it", ["x"], tops, {2: points, 3: axis})])
+    found = L.CaffeFunction(path)({"x": x}, tops)
+    for part, expected in zip(found, np.split(x, points, axis), strict=True):
+        np.testing.assert_array_equal(part.array, expected)
+
+
 def test_errors_say_where(tmp_path):
     path = saved(tmp_path, [layer("Softmax", "it", ["x"], ["top"], {2: 9})])
     with pytest.raises(core.errors.InvalidType) as refused:
