@@ -78,11 +78,23 @@ class Counting(chainermn.GenericMultiNodeEvaluator):
         return {"largest": max(results), "count": len(results)}
 
 
+class Own(training.extensions.Evaluator):
+    def evaluate(self):
+        return {"rank": rank}
+
+
 def evaluators():
     part = np.full((2, 1), rank, "f")
     batches = iterators.SerialIterator(part, 1, repeat=False, shuffle=False)
-    found = Counting(comm, batches, L.Linear(1, 1))()
-    assert found == {"largest": size - 1, "count": 2 * size}
+    begun = []
+    counting = Counting(comm, batches, L.Linear(1, 1), eval_hook=begun.append)
+    assert counting() == {"largest": size - 1, "count": 2 * size} and begun == [counting]
+
+    # What an `evaluate` of one's own finds counts by the examples of the part.
+    batches = iterators.SerialIterator(range(rank + 1), 1, repeat=False, shuffle=False)
+    found = chainermn.create_multi_node_evaluator(Own(batches, L.Linear(1, 1)), comm)()
+    weights = range(1, size + 1)
+    assert found == {"rank": sum(w * r for r, w in enumerate(weights)) / sum(weights)}
 
     # Each value counts as it would in one process with all examples.
     words = [np.arange(n, dtype="f") + n for n in range(1, 2 * size + 2)]
