@@ -5,7 +5,6 @@ arrays are NumPy's inside, so that nothing but the rules differs.
 """
 
 import functools
-import typing
 
 import array_api_strict
 import numpy as np
@@ -25,6 +24,10 @@ def is_same(self, other):
     return compared(self, other)
 
 
+def has_index(cls, part):
+    return hasattr(part, "__index__")
+
+
 # It asks a dozen times an operation for the dtype of an array, and whether that is one of some: the
 # same objects, in sets, need not be compared one after the other.
 DType.__eq__ = is_same
@@ -33,8 +36,9 @@ inside._all_dtypes = frozenset(inside._all_dtypes)
 inside._dtype_categories.update({k: frozenset(v) for k, v in inside._dtype_categories.items()})
 HOST, supports = inside.CPU_DEVICE, inside.device_supports_dtype
 inside.device_supports_dtype = lambda device, dtype: device is HOST or supports(device, dtype)
-if hasattr(typing, "_get_protocol_attrs"):  # each isinstance(i, SupportsIndex) collects them anew
-    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)
+# Protocols look through the class of each part of an index; versions are read anew in each call.
+inside.SupportsIndex = type("HasIndex", (type,), {"__instancecheck__": has_index})("Index", (), {})
+np.lib.NumpyVersion = functools.cache(np.lib.NumpyVersion)
 
 
 class StrictBackend(Backend):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,15 @@ from core.testing.strategies import Case
 from core.testing.tolerances import Tolerance, tolerance
 
 FLOATS = ("float64", "float32", "float16")
+
+
+@lru_cache(64)  # the error takes a millisecond, and is asked for in each check
+def _has(backend: Any, name: str) -> bool:
+    try:
+        backend.dtype(name)
+    except BackendError:
+        return False
+    return True
 
 
 class Trial:
@@ -45,14 +55,7 @@ class Trial:
         """Floating dtypes that the backend has, the most precise first; none for integer ops."""
         if not any(declared.real for declared in self.case.inputs):
             return ["float32"]
-        return [name for name in FLOATS if self._has(name)]
-
-    def _has(self, name: str) -> bool:
-        try:
-            self.backend.dtype(name)
-        except BackendError:
-            return False
-        return True
+        return [name for name in FLOATS if _has(self.backend, name)]
 
     def allowed(self, dtype: str) -> Tolerance:
         """The tolerance of results in `dtype`."""
