@@ -129,7 +129,7 @@ def test_a_bias_is_added_and_summed_along_with_the_products(gpu, n, k, m, dtype,
 def test_each_layout_is_planned_once_and_some_are_kept(gpu, monkeypatch):
     monkeypatch.setattr(epilogues, "MOST", 2)
     monkeypatch.setattr(epilogues, "begin", lambda array: 256)
-    gpu.epilogues._threads.known.clear()
+    monkeypatch.setattr(gpu.epilogues, "_threads", threading.local())
     made, freed = Matmul.made, Matmul.freed
     W, b = gpu.asarray(np.ones((3, 4), "f")), gpu.asarray(np.ones(3, "f"))
     for n in (1, 2, 1, 7, 1, 2):
