@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from core.arrays.backend import Device, to_backend
@@ -84,6 +85,25 @@ def serialize_carried(link: Any, serializer: AbstractSerializer) -> None:
                 setattr(each, name, value)
             else:
                 serializer(key, _elements(each, name))
+
+
+@contextmanager
+def keeping_carried(links: Iterable[Any]) -> Iterator[None]:
+    """A context after which links carry what they did before it.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.LSTM(3, 2)
+    >>> with keeping_carried([layer]):
+    ...     h = layer(np.ones((5, 3), "f"))
+    >>> layer.h is None
+    True
+    """
+    before = [(each, n, getattr(each, n, None)) for each in links for n in each.carried]
+    try:
+        yield
+    finally:
+        for each, name, value in before:
+            setattr(each, name, value)
 
 
 def _elements(link: Any, name: str) -> Any:

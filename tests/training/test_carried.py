@@ -3,6 +3,7 @@
 import functools
 import tempfile
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -315,6 +316,34 @@ def test_an_evaluator_whose_model_is_never_reset(tmp_path):
     found = state(resumed)
     assert "extensions/validation/carried:main/layer/h" in found
     assert found == state(straight)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_evaluation_leaves_the_state_of_the_training(tmp_path, fails):
+    """Of the model that trains, whatever the evaluation or its hook makes of it."""
+    trainer = build("LSTM", tmp_path, steps=1)
+    trainer.run()
+    model = trainer.updater.get_optimizer("main").target
+    rest = iterators.SerialIterator(words(), 4, repeat=False, shuffle=False)
+    seen = []
+
+    def start(evaluator):
+        model.layer.reset_state()
+        model.last = None
+
+    def measure(x, t):
+        seen.append(model.layer.h)
+        model(x, t)
+        if fails:
+            raise KeyError("mine")
+
+    before = model.layer.h, model.layer.c, model.last
+    evaluator = extensions.Evaluator(rest, model, eval_hook=start, eval_func=measure)
+    with pytest.raises(KeyError) if fails else nullcontext():
+        evaluator(trainer)
+    after = model.layer.h, model.layer.c, model.last
+    assert all(x is y for x, y in zip(after, before, strict=True))
+    assert before[0] is not None and seen[0] is None
 
 
 def test_each_process_of_a_parallel_updater(tmp_path):

@@ -15,7 +15,7 @@ from core.errors.place import warn
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link import Link
-from core.link.recurrent_state import serialize_carried
+from core.link.recurrent_state import keeping_carried, serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension
 from core.training.reporter import DictSummary, Reporter, report, report_scope
@@ -41,6 +41,8 @@ class Evaluator(Extension):
     for less, also where an iterator of your own gives a tuple or dict of arrays; a pair that is
     reported, (value, weight), brings its own weight. With `weigh_batches=False` every batch counts
     alike, as in Chainer. Without a trainer, `Evaluator(...)()` evaluates and returns the means.
+    What recurrent links of the trainer's own model carry is there again afterwards; a copy of it
+    goes on from evaluation to evaluation, unless the hook resets it.
 
     >>> import core, core.links as L, numpy as np
     >>> from core import iterators
@@ -131,10 +133,20 @@ class Evaluator(Extension):
         for name, target in self._targets.items():
             reporter.add_observer(prefix + name, target)
             reporter.add_observers(prefix + name, target.namedlinks(skipself=True))
-        with reporter, core.using_config("train", False):
+        trained = keeping_carried(self._trained(trainer))
+        with reporter, core.using_config("train", False), trained:
             means = self.evaluate()
         report(means)
         return means
+
+    def _trained(self, trainer: Any) -> list[Link]:
+        """Links of the targets that the trainer trains: what they carry is the training's."""
+        updater = getattr(trainer, "updater", None)
+        optimizers = {} if updater is None else updater.get_all_optimizers()
+        models = [getattr(each, "target", None) for each in optimizers.values()]
+        known = {id(link) for model in models if model is not None for link in model.links()}
+        own = [link for target in self._targets.values() for link in target.links()]
+        return [link for link in own if id(link) in known]
 
     def evaluate(self) -> dict[str, Any]:
         """Return the means of what is reported in one pass; may be overridden."""
