@@ -340,6 +340,32 @@ def test_other_kernels():
     near(model[1](model[0](x)), y.numpy())
 
 
+@pytest.mark.parametrize(
+    ("name", "kernel", "link", "channels"),
+    [
+        ("conv2d", (3, 3, 2, 4), lambda: L.Convolution2D(2, 4, 3), 4),
+        ("conv2d_transpose", (3, 3, 4, 6), lambda: L.Deconvolution2D(6, 4, 3), 4),
+        ("depthwise_conv2d", (2, 2, 3, 4), lambda: L.DepthwiseConvolution2D(3, 4, 2), 12),
+    ],
+)
+def test_maps_of_any_convolution_are_asked_about(name, kernel, link, channels):
+    convolution, dots = (draw(*kernel), draw(channels)), (draw(channels * 6, 5), draw(5))
+    model = core.Sequential(link(), L.Linear(None, 5))
+    file = laid_out(**{f"layers__{name}": convolution, "layers__dense": dots})
+    with pytest.raises(CheckpointError, match=f"maps of {channels} channels"):
+        load_keras(file, model)
+
+
+def test_a_layer_of_another_class_is_not_taken_for_its_shape():
+    model = L.Linear(3, 3, nobias=True)
+    for name in ("embedding", "simple_rnn"):
+        with pytest.raises(CheckpointError, match="no layer fits"):
+            load_keras(laid_out(**{f"layers__{name}": [draw(3, 3)]}), model)
+    kernel = draw(3, 3)
+    load_keras(laid_out(layers__of_ones_own=[kernel]), model)
+    near(model.W, kernel.T)
+
+
 def test_half_precision():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     kernel = draw(3, 2).astype(ml_dtypes.bfloat16)
