@@ -143,6 +143,20 @@ def test_softmax_across_other_axes_is_that_of_rows(function, shape, axis, dtype,
     assert again.array.tobytes() == across.array.tobytes()
 
 
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
+@pytest.mark.parametrize("shape", [(3, 5, 600), (40, 90)])
+def test_softmax_across_loses_no_digits_and_shows_what_is_no_number(function, shape):
+    x = np.random.default_rng(0).integers(-40, 40, shape).astype("f") / 8
+    axis = len(shape) - 2
+    y = function(x, axis=axis).array
+    np.testing.assert_array_equal(function(x + 2**20, axis=axis).array, y)
+    for place in (0, 1, shape[axis] - 1):
+        odd = x.copy()
+        odd[..., place, 7] = np.nan
+        found = function(odd, axis=axis).array
+        assert np.isnan(found[..., 7]).all() and np.isnan(found).sum() == found[..., 7].size
+
+
 def test_a_wrong_label_is_told_of_as_before():
     x, t = np.zeros((2, 3, 40, 40), "f"), np.zeros((2, 40, 40), "i")
     t[1, 3, 4] = 3
