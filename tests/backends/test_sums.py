@@ -272,9 +272,9 @@ def test_running_sums_have_numpys_bits_large_ones_of_float64(
 def test_running_sums_of_any_number_of_rows(rows: int, name: str) -> None:
     size = compiler.SMALL // rows + 1
     a = np.random.RandomState(rows).uniform(0.99, 1.01, (rows, size)).astype("f")
-    for given, axis in ((a, -1), (a[:, ::-1], 1), (a.T, 0), (a[:, :, None], 1), (a[None], -1)):
-        found = sums.running[name](given, axis=axis)
-        expected = getattr(np, name)(given, axis=axis, dtype="d").astype("f")
+    for part, axis in ((a, -1), (a[:, ::-1], 1), (a.T, 0), (a[:, :, None], 1), (a[None], -1)):
+        found = sums.running[name](part, axis=axis)
+        expected = getattr(np, name)(part, axis=axis, dtype="d").astype("f")
         np.testing.assert_array_equal(found, expected, strict=True)
 
 
