@@ -28,7 +28,7 @@ Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
 _changes = 0  # of kernel tables; what was made before one is not kept after it
-_planned: dict[str, WeakSet[Any]] = {}  # classes by the key of their kernels
+_planned: dict[str, Any] = {}  # sets of classes by the key of their kernels
 
 
 # ---------------------------------------------------------------------- plans
@@ -107,7 +107,9 @@ def forget_plans(backend: Backend, key: str | None = None) -> None:
     global _changes
     with publishing:
         _changes += 1
-        for cls in [cls for k, known in _planned.items() if key in (None, k) for cls in known]:
+        # Copied in one go: a set that another thread lets go of a class of is not to be gone over.
+        found = [c.data.copy() for k, c in _planned.items() if key in (None, k)]
+        for cls in [cls for known in found for ref in known if (cls := ref()) is not None]:
             cls._plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()

@@ -3,6 +3,7 @@
 import cmath
 import json
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -355,6 +356,7 @@ def test_a_snapshot_that_loads_itself_sets_the_value_before_the_next_update(tmp_
     assert small.state(resumed) == small.state(whole)
 
 
+@pytest.mark.filterwarnings("ignore:.*whoever sets it last")
 def test_two_schedules_of_one_number_resume_as_exactly(tmp_path):
     def both():
         drop = extensions.MultistepShift("alpha", 0.5, [1, 2], 0.03)
@@ -481,3 +483,21 @@ WRONG = {
 def test_arguments_of_a_wrong_kind_are_named(name):
     with pytest.raises(InvalidSetting, match=rf"{name}: expected \w+ to be"):
         getattr(extensions, name)(*WRONG[name])
+
+
+@given(st.lists(st.sampled_from(["alpha", "beta1"]), min_size=2, max_size=3), st.booleans())
+def test_schedules_of_one_number_are_warned_of(tmp_path_factory, attrs, apart):
+    """Each after the first; not those of another optimizer, and once in two runs."""
+    trainer = training.Trainer(small.updater(), (1, "iteration"), tmp_path_factory.mktemp("out"))
+    other = optimizers.Adam(0.1)
+    for attr in attrs:
+        trainer.extend(extensions.FunctionShift(attr, lambda t: 0.5**t))
+    if apart:
+        trainer.extend(extensions.FunctionShift("alpha", lambda t: 0.5**t, optimizer=other))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _, entry in trainer.extension_order() * 2:
+            entry.extension.initialize(trainer)
+    expected = sum(attrs[:i].count(attr) for i, attr in enumerate(attrs))
+    assert len(told) == expected
+    assert all("whoever sets it last decides" in str(each.message) for each in told)

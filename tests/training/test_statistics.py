@@ -130,6 +130,12 @@ def test_micro_average_tells_of_a_slip_in_a_name(tmp_path):
     assert len(told) == 1 and not [r for r in log if "rate" in r]
 
 
+def test_micro_average_of_a_mean_and_its_weight_is_refused(tmp_path):
+    average = extensions.MicroAverage("hits", "size", "rate")
+    with pytest.raises(core.errors.InvalidSetting, match=r"'hits' .* got the pair \(3, 4\)"):
+        ran(tmp_path, observing([((3, 4), 4)] * 6), average, stop=6)
+
+
 def test_micro_average_takes_variables_and_resumes(tmp_path):
     pairs = [(core.Variable(np.array(i, "f")), np.float32(2)) for i in range(STEPS)]
     average = extensions.MicroAverage("hits", "size", "rate", trigger=(STEPS, "iteration"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from core.errors import InvalidSetting
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import PRIORITY_EDITOR, Extension, TriggerSpec, get_trigger
 from plugins.training.extensions.slips import warn_of_slips
@@ -61,7 +62,7 @@ class MicroAverage(Extension):
             self._reset()
         self._is_loaded = False
         if all(key in observed for key in self._keys):
-            numerator, denominator = (float(observed[key]) for key in self._keys)
+            numerator, denominator = (_number(key, observed[key]) for key in self._keys)
             self._numerator += numerator
             self._denominator += denominator
             self._count += 1
@@ -103,3 +104,13 @@ class MicroAverage(Extension):
         self._denominator = float(serializer("denominator", self._denominator))
         self._count = int(serializer("count", self._count))
         self._is_loaded = isinstance(serializer, Deserializer)
+
+
+def _number(key: str, value: Any) -> float:
+    if isinstance(value, tuple):
+        raise InvalidSetting(
+            f"MicroAverage: expected {key!r} to be observed as a number, a sum over examples, got "
+            f"the pair {value!r:.60}, a mean and its weight. Report their product; or leave "
+            "MicroAverage out: LogReport and Evaluator weigh such means by themselves."
+        )
+    return float(value)

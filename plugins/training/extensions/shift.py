@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
+from core.errors.place import warn
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
@@ -26,7 +27,7 @@ class Shift(Extension, ABC):
 
     `init` is where the schedule starts; None takes what the optimizer has. `optimizer` is by
     default the trainer's 'main'; with one given there need be no trainer: call the extension with
-    None.
+    None. Warns where another extension sets the same number.
     """
 
     _attr: str = set_by_init()
@@ -81,8 +82,23 @@ class Shift(Extension, ABC):
             raise self._unfit()
         if self._init is None:
             self._init = float(present)
+        if not self._begun:
+            self._tell_of_others(trainer)
         self._begun = True
         self._set(self.value_at(self._t) if self._loaded is None else self._loaded)
+
+    def _tell_of_others(self, trainer: Loop | None) -> None:
+        """Warn of schedules of the same number that have begun before."""
+        known = [] if trainer is None else trainer.extension_order()
+        for name, other in [(name, entry.extension) for name, entry in known]:
+            if not isinstance(other, Shift) or not other._begun or other is self:
+                continue
+            if other._optimizer is self._optimizer and other._attr == self._attr:
+                warn(
+                    f"{type(self).__name__}: {self._attr!r} of {type(self._optimizer).__name__} is "
+                    f"set by {name!r} too, and whoever sets it last decides. Extend with one, as "
+                    "WarmupShift(..., then=...), or FunctionShift for any other schedule."
+                )
 
     def __call__(self, trainer: Loop) -> None:
         """Go one step on."""
