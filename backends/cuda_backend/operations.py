@@ -111,8 +111,11 @@ FORMULAS = [
     "plugins.functions.pooling.unpooling:UnpoolingND",
     "plugins.functions.pooling.upsampling:Upsampling2D",
     "plugins.functions.rnn.gru:GRUStep",
+    "plugins.functions.rnn.gru_sequence:GRUSequence",
     "plugins.functions.rnn.lstm:LSTM",
     "plugins.functions.rnn.lstm_sequence:LSTMSequence",
+    "plugins.functions.rnn.simple_sequence:ReLUSequence",
+    "plugins.functions.rnn.simple_sequence:TanhSequence",
     "plugins.functions.rnn.slstm:SLSTM",
     "plugins.functions.rnn.tree_lstm:TreeLSTM",
 ]

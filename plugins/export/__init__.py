@@ -51,5 +51,8 @@ _OPERATORS = {
     "pooling.average_pooling:AveragePoolingND": "layers:average_pooling",
     "pooling.max_pooling:MaxPooling2D": "layers:max_pooling",
     "pooling.max_pooling:MaxPoolingND": "layers:max_pooling",
+    "rnn.gru_sequence:GRUSequence": "recurrent:gru_sequence",
     "rnn.lstm_sequence:LSTMSequence": "layers:lstm",
+    "rnn.simple_sequence:ReLUSequence": "recurrent:relu_sequence",
+    "rnn.simple_sequence:TanhSequence": "recurrent:tanh_sequence",
 }

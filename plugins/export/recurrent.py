@@ -1,4 +1,4 @@
-"""Gated recurrent units, whose steps are operations of their own here and one operator in ONNX."""
+"""Recurrent layers, one operator in ONNX: whole sequences here, or steps that follow each other."""
 
 from __future__ import annotations
 
@@ -67,13 +67,24 @@ def _joined(steps: list[tuple[Applied, Applied]]) -> Applied:
 
 
 def gru(g: Graph, call: Applied, h: str, W: str, b: str, *xs: str) -> list[str]:
-    """GRU, whose own products with inputs only bring the gates into its order."""
+    """GRU of steps."""
+    rows = [g.reshape(x, (1, *each.shape)) for x, each in zip(xs, call.inputs[3:], strict=True)]
+    x = rows[0] if len(rows) == 1 else g.add("Concat", *rows, axis=0)
+    y = g.reshape(_gru(g, call, h, x, W, b), (len(xs), *call.inputs[0].shape))
+    return [g.gather(y, g.constant(i, "int64"), 0) for i in range(len(xs))]
+
+
+def gru_sequence(g: Graph, call: Applied, h: str, x: str, W: str, b: str) -> list[str]:
+    """GRU."""
+    return [g.reshape(_gru(g, call, h, x, W, b), call.outputs[0].shape)]
+
+
+def _gru(g: Graph, call: Applied, h: str, x: str, W: str, b: str) -> str:
+    """All outputs; its own products with inputs only bring the gates into its order."""
     n, units = call.inputs[0].shape
     # Here the blocks are those of r, z and the new state, there z comes first.
     order = np.concatenate([np.arange(units) + gate * units for gate in (1, 0, 2)])
     dtype = g.dtype(h)
-    rows = [g.reshape(x, (1, *each.shape)) for x, each in zip(xs, call.inputs[3:], strict=True)]
-    x = rows[0] if len(rows) == 1 else g.add("Concat", *rows, axis=0)
     sorting = g.constant(np.eye(3 * units)[order][None], dtype)
     recurrent = g.reshape(g.gather(W, order, 0), (1, 3 * units, units))
     none = g.constant(np.zeros(3 * units), dtype)
@@ -81,5 +92,24 @@ def gru(g: Graph, call: Applied, h: str, W: str, b: str, *xs: str) -> list[str]:
     first = g.reshape(h, (1, n, units))
     more = {"hidden_size": int(units), "linear_before_reset": 1}
     y, _ = g.add_several("GRU", 2, x, sorting, recurrent, bias, "", first, dtype=dtype, **more)
-    y = g.reshape(y, (len(xs), n, units))
-    return [g.gather(y, g.constant(i, "int64"), 0) for i in range(len(xs))]
+    return y
+
+
+def tanh_sequence(g: Graph, call: Applied, h: str, x: str, W: str) -> list[str]:
+    """RNN with its usual activation."""
+    return _simple(g, call, h, x, W, "Tanh")
+
+
+def relu_sequence(g: Graph, call: Applied, h: str, x: str, W: str) -> list[str]:
+    """RNN with another one."""
+    return _simple(g, call, h, x, W, "Relu")
+
+
+def _simple(g: Graph, call: Applied, h: str, x: str, W: str, activation: str) -> list[str]:
+    n, units = call.inputs[0].shape
+    dtype = g.dtype(h)
+    as_it_is, recurrent = g.constant(np.eye(units)[None], dtype), g.reshape(W, (1, units, units))
+    first, more = g.reshape(h, (1, n, units)), {"hidden_size": int(units)}
+    given = x, as_it_is, recurrent, "", "", first
+    y, _ = g.add_several("RNN", 2, *given, dtype=dtype, activations=[activation], **more)
+    return [g.reshape(y, call.outputs[0].shape)]

@@ -43,7 +43,9 @@ from plugins.functions.normalization.group_normalization import GroupNormalizati
 from plugins.functions.normalization.layer_normalization import LayerNormalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D
 from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.gru_sequence import GRUSequence
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
+from plugins.functions.rnn.simple_sequence import ReLUSequence
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
@@ -197,6 +199,19 @@ def test_what_a_crash_left_of_machine_code_is_compiled_anew(damage: str, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits for files")
+def test_what_is_kept_belongs_to_the_sources_of_all_loops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loops call those of other files, in whatever folder."""
+    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "compiler.py"))
+    part = tmp_path / "compiled" / "rnn" / "rows.py"
+    part.parent.mkdir(parents=True)
+    part.write_text("ONE = 1\n")
+    before = compiler._digest()
+    part.write_text("ONE = 2\n")
+    assert compiler._digest() != before
+
+
 def test_a_full_disk_costs_the_cache_only(tmp_path: Path) -> None:
     limit = """
 import resource, signal
@@ -356,6 +371,7 @@ READ = {
         ((6, 4, 5), ROW, ROW),
     ),
     "gru": (lambda h, x, q: GRUStep()(h, x, q), (ROWS, (6, 12), (6, 12))),
+    "gru_sequence": (lambda *given: GRUSequence()(*given), (ROWS, (3, 6, 12), (12, 4), (12,))),
     "layer_normalization": (F.layer_normalization, (ROWS, ROW, ROW)),
     "linear": (F.linear, (ROWS, (3, 4), (3,))),
     "lstm": (lambda c, x: F.concat(F.lstm(c, x)), (ROWS, (6, 16))),
@@ -363,6 +379,7 @@ READ = {
         lambda h, c, x, W: F.concat([F.reshape(y, (-1, 1)) for y in LSTMSequence()(h, c, x, W)], 0),
         (ROWS, ROWS, (3, 6, 16), (16, 4)),
     ),
+    "relu_sequence": (lambda *given: ReLUSequence()(*given), (ROWS, (3, 6, 4), (4, 4))),
     "resize_images": (lambda x: F.resize_images(x, (5, 3)), (MAPS,)),
     "softmax": (F.softmax, (ROWS,)),
     "softmax_cross_entropy": (

@@ -12,16 +12,19 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.rnn import lstm_sequence, recurrent
+from backends.numpy_backend.kernels.compiled.rnn import recurrent, sequences
 from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.gru_sequence import GRUSequence
 from plugins.functions.rnn.lstm import LSTM
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
+from plugins.functions.rnn.simple_sequence import ReLUSequence, TanhSequence
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
 NUMPY = core.backend.get("numpy")
 CELLS = {LSTM: (1, 4), GRUStep: (1, 3, 3)}
+SEQUENCES = {LSTMSequence: 4, GRUSequence: 3, TanhSequence: 1, ReLUSequence: 1}
 
 
 @pytest.fixture(autouse=True)
@@ -106,32 +109,69 @@ def test_gates_have_second_gradients() -> None:
     np.testing.assert_allclose(found.array[1, 5], (above - below) / 2e-6, rtol=1e-5)
 
 
+def drawn_for(cell: Any, steps: int, n: int, units: int, seed: int = 0) -> tuple[Any, Any]:
+    """What a sequence is given, and gradients of what it gives."""
+    r, columns = np.random.default_rng(seed), SEQUENCES[cell] * units
+    states = [(n, units)] * (2 if cell is LSTMSequence else 1)
+    shapes = [*states, (steps, n, columns), (columns, units), (columns,)]
+    inputs = [r.standard_normal(s) for s in (shapes if cell is GRUSequence else shapes[:-1])]
+    inputs[len(states) + 1] /= units**0.5  # else the last bit of a step grows with each
+    return inputs, [r.standard_normal(s) for s in ((steps, n, units), *states[1:])]
+
+
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
+    cell=st.sampled_from(list(SEQUENCES)),
     steps=st.sampled_from([1, 3, 16]),
-    n=st.integers(1, 5),
+    n=st.integers(1, 9),
     units=st.sampled_from([1, 7, 33, 130]),
     dtype=st.sampled_from(["float32", "float64"]),
     missing=st.sampled_from([None, 0, 1]),
-    short=st.sampled_from([1, lstm_sequence.SHORT]),
+    alone=st.booleans(),
     seed=st.integers(0, 99),
 )
 def test_sequences_are_those_of_the_formula(
-    steps: int, n: int, units: int, dtype: str, missing: Any, short: int, seed: int
+    cell: Any, steps: int, n: int, units: int, dtype: str, missing: Any, alone: bool, seed: int
 ) -> None:
-    r = np.random.default_rng(seed)
-    shapes = [(n, units), (n, units), (steps, n, 4 * units), (4 * units, units)]
-    inputs = [r.standard_normal(shape).astype(dtype) for shape in shapes]
-    inputs[3] /= inputs[3].dtype.type(units**0.5)  # else the last bit of a step grows with each
-    given = [r.standard_normal(s).astype(dtype) for s in ((steps, n, units), (n, units))]
-    asked = [None if i == missing else g for i, g in enumerate(given)]
+    inputs, given = drawn_for(cell, steps, n, units, seed)
+    inputs, given = [[a.astype(dtype) for a in arrays] for arrays in (inputs, given)]
+    asked = [None if i == missing and len(given) > 1 else g for i, g in enumerate(given)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lstm_sequence, "SHORT", short)
-        mine, theirs = [each(LSTMSequence, inputs, asked) for each in (run, by_formula)]
+        # Each thread takes rows through all steps, or all share each product.
+        patch.setattr(sequences, "ROWS", 1 if alone else 1000)
+        patch.setattr(sequences, "PART", 1)
+        patch.setattr(sequences, "SHORT", 0)
+        mine, theirs = [each(cell, inputs, asked) for each in (run, by_formula)]
     near = 1e-4 if dtype == "float32" else 1e-12
     for a, b in zip(mine, theirs, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=near, atol=near * max(1, abs(b).max()))
+
+
+@pytest.mark.parametrize("cell", SEQUENCES)
+def test_sequences_have_the_same_bits_whoever_computes_which_rows(
+    cell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, given = drawn_for(cell, 9, 13, 40)
+    monkeypatch.setattr(sequences, "PART", 1)
+    found = []
+    for threads, rows in ((1, 1), (3, 1), (2, 1), (2, 1000)):
+        monkeypatch.setitem(configuration._shared, "num_threads", threads)
+        monkeypatch.setattr(sequences, "ROWS", rows)
+        monkeypatch.setattr(sequences, "SHORT", 0)
+        found.append(run(cell, inputs, given)[:2])  # products over all steps have parts of threads
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("cell", SEQUENCES)
+def test_what_is_not_finite_stays_where_it_is(cell: Any) -> None:
+    inputs, given = drawn_for(cell, 9, 6, 16)
+    inputs[0][2, 3] = np.nan
+    mine, theirs = [each(cell, inputs, given)[0] for each in (run, by_formula)]
+    np.testing.assert_array_equal(np.isnan(mine), np.isnan(theirs))
+    assert np.isnan(mine[:, 2]).any() and not np.isnan(mine[:, :2]).any()
 
 
 def test_without_checks_states_of_another_size_are_left_to_the_formula() -> None:

@@ -181,12 +181,15 @@ def test_a_recurrent_model():
         (L.NStepBiGRU(1, 3, 4, 0.0), [5, 5], 2),
         (L.NStepGRU(1, 3, 4, 0.0), [4, 2, 2], 2),  # where sequences end, another one begins
         (L.NStepBiLSTM(1, 3, 4, 0.0), [5, 5], 2),
+        (L.NStepGRU(1, 3, 4, 0.0), [6, 2], 2),
+        (L.NStepRNNTanh(2, 3, 4, 0.0), [5, 5], 2),
+        (L.NStepBiRNNReLU(1, 3, 4, 0.0), [5, 5], 2),
     ],
 )
 def test_layers_of_steps_are_one_node(link, lengths, count):
     rng = np.random.default_rng(0)
     xs = tuple([rng.normal(size=(n, 3)).astype("f") for n in lengths])
-    kind = "LSTM" if "LSTM" in type(link).__name__ else "GRU"
+    (kind,) = [each for each in ("LSTM", "GRU", "RNN") if each in type(link).__name__]
     states = (None, None) if kind == "LSTM" else (None,)
     for parameter in link.params():
         parameter.array[...] = rng.normal(size=parameter.shape)

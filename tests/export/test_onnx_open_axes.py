@@ -80,13 +80,17 @@ def test_arrays_that_are_made_as_long_as_an_axis():
         check(model, [(2, 5, 3)], [[(1, 1, 3)], [(3, 7, 3)]], LENGTH)
 
 
-@pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiLSTM"])
+@pytest.mark.parametrize(
+    "name", ["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU", "NStepBiRNNTanh", "NStepRNNReLU"]
+)
 def test_sequences_of_any_length(name):
     layers = getattr(L, name)(2, 3, 4, 0.0)
-    model = lambda x: F.stack(layers(None, None, list(F.separate(x, axis=0)))[2])  # noqa: E731
+    (kind,) = [each for each in ("LSTM", "GRU", "RNN") if each in name]
+    none = [None] * (2 if kind == "LSTM" else 1)
+    model = lambda x: F.stack(layers(*none, list(F.separate(x, axis=0)))[-1])  # noqa: E731
     others = [[(2, n, 3)] for n in (1, 4, 9)]
     message = check(model, [(2, 5, 3)], others, LENGTH, batch=None)
-    assert [n.op_type for n in message.graph.node].count("LSTM") == len(layers)
+    assert [n.op_type for n in message.graph.node].count(kind) == len(layers)
 
 
 class Pyramid(core.Chain):

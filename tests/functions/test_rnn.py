@@ -109,7 +109,8 @@ def test_layers_do_what_loops_do(name, layers, directions, lengths, longest, see
 
 @pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize(
-    ("name", "lengths"), [("lstm", [3, 1]), ("lstm", [3, 3]), ("gru", [3, 1]), ("tanh", [3, 1])]
+    ("name", "lengths"),
+    [*[(name, [3, 3]) for name in CELLS], *[(name, [3, 1]) for name in CELLS if name != "relu"]],
 )
 def test_gradients_of_any_order_reach_every_argument(name, lengths, directions):
     _, _, *functions, settings = CELLS[name]
@@ -133,22 +134,25 @@ def test_gradients_of_any_order_reach_every_argument(name, lengths, directions):
     check_double_backward(function, tuple(parts), tuple(outputs), seeds, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", CELLS)
 @pytest.mark.parametrize(
-    ("lengths", "cells"),
-    [
-        ([3, 3], ["LSTMSequence"]),
-        ([4, 2], ["LSTM"] * 4),
-        ([6, 2], ["LSTM"] * 2 + ["LSTMSequence"]),
-        ([9, 5], ["LSTMSequence"] * 2),
-    ],
+    ("lengths", "steps", "sequences"),
+    [([3, 3], 0, 1), ([4, 2], 4, 0), ([6, 2], 2, 1), ([9, 5], 0, 2)],
 )
-def test_steps_of_one_batch_are_one_operation_to_the_lstm(lengths, cells):
-    states, ws, bs, sequences = arguments("lstm", 1, 1, lengths)
-    W = core.Variable(ws[0][4])
-    *_, ys = F.n_step_lstm(1, 0.0, *states, [[*ws[0][:4], W, *ws[0][5:]]], bs, by_time(sequences))
+def test_steps_of_one_batch_are_one_operation(name, lengths, steps, sequences):
+    states, ws, bs, xs = arguments(name, 1, 1, lengths)
+    step, whole = {
+        "lstm": ("LSTM", "LSTMSequence"),
+        "gru": ("GRUStep", "GRUSequence"),
+        "tanh": ("Tanh", "TanhSequence"),
+        "relu": ("ReLU", "ReLUSequence"),
+    }[name]
+    _, _, function, _, settings = CELLS[name]
+    states[0] = core.Variable(states[0])
+    *_, ys = function(1, 0.0, *states, ws, bs, by_time(xs), **settings)
     graph = core.computational_graph.build_computational_graph([F.sum(y) for y in ys])
-    found = [node.label for node in graph.nodes if getattr(node, "label", "").startswith("LSTM")]
-    assert sorted(found) == cells
+    found = [getattr(node, "label", "") for node in graph.nodes]
+    assert (found.count(step), found.count(whole)) == (steps, sequences)
 
 
 def test_dropout_lies_between_layers_and_in_training_alone():

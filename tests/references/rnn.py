@@ -62,10 +62,32 @@ def gru_step(h, x, q):
     return y
 
 
+def gru_sequence(h, x, W, b):
+    outputs = []
+    for step in x:
+        h = gru_step(h, step, np.einsum("nu,vu->nv", h, W) + b)
+        outputs.append(h)
+    return np.stack(outputs)
+
+
+def simple_sequence(activation):
+    def outputs(h, x, W):
+        found = []
+        for step in x:
+            h = np.vectorize(activation, otypes=[float])(step + np.einsum("nu,vu->nv", h, W))
+            found.append(h)
+        return np.stack(found)
+
+    return outputs
+
+
 REFERENCES = {
+    "GRUSequence": gru_sequence,
     "GRUStep": gru_step,
     "LSTM": lstm,
     "LSTMSequence": lstm_sequence,
+    "ReLUSequence": simple_sequence(lambda v: max(v, 0.0)),
     "SLSTM": slstm,
+    "TanhSequence": simple_sequence(math.tanh),
     "TreeLSTM": tree_lstm,
 }

@@ -259,6 +259,11 @@ def number(single: Any, double: Any = None) -> Any:
     return ByType(np.float32(single), np.float64(double))
 
 
+def compiled_with(function: Callable[..., None], name: str, **parts: Inlined) -> Compiled:
+    """Declare a loop, under a name of its own, in which others are the parts that it calls."""
+    return Compiled(_changed(function, parts, name, name), ())
+
+
 _compiling = free_in_children(threading.RLock())  # numba and LLVM have locks of their own
 
 
@@ -270,9 +275,15 @@ def _with_natives(function: Any, dtype: np.dtype[Any]) -> Any:
     }
     if not natives:
         return function
-    scope = function.__globals__ | natives
-    changed = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-    changed.__module__, changed.__qualname__ = function.__module__, function.__qualname__
+    return _changed(function, natives, function.__name__, function.__qualname__)
+
+
+def _changed(function: Any, used: dict[str, Any], name: str, qualname: str) -> Any:
+    """The function under some name, in which names of its module stand for something else."""
+    scope = function.__globals__ | used
+    changed = FunctionType(function.__code__, scope, name, function.__defaults__)
+    changed.__module__, changed.__qualname__ = function.__module__, qualname
+    changed.__annotations__, changed.__doc__ = function.__annotations__, function.__doc__
     return changed
 
 
@@ -458,7 +469,6 @@ def _bases() -> list[Path]:
 def _digest() -> str:
     import numba
 
-    here = Path(__file__)
-    sources = [*sorted(here.parent.glob("*.py")), *sorted((here.parent / "compiled").glob("*.py"))]
+    sources = sorted(Path(__file__).parent.rglob("*.py"))  # loops call those of other files
     text = b"".join([source.read_bytes() for source in sources]) + numba.__version__.encode()
     return hashlib.sha256(text).hexdigest()[:12]

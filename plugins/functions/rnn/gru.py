@@ -39,17 +39,25 @@ class GRUStep(FunctionNode):
         return sigmoid(xp, block(x, number) + block(q, number))
 
     def compute(self, xp, h, x, q):
-        self.r, self.z = self.recompute_r(xp, x, q), self.recompute_z(xp, x, q)
-        self.a = xp.tanh(block(x, 2) + self.r * block(q, 2))
+        self.r, self.z, self.a = gru_gates(xp, x, q)
         return self.a + self.z * (h - self.a)
 
     def gradient(self, xp, g, h, q, r, z, a):
-        gz = g * (h - a) * z * (1.0 - z)
-        ga = g * (1.0 - z) * (1.0 - a * a)
-        gr = ga * block(q, 2) * r * (1.0 - r)
-        gx = xp.concat([gr, gz, ga], axis=1)
-        gq = xp.concat([gr, gz, ga * r], axis=1)
-        return g * z, gx, gq
+        return gru_gradient(xp, g, h, r, z, a, block(q, 2))
+
+
+def gru_gates(xp: Any, x: Any, q: Any) -> tuple[Any, Any, Any]:
+    """r, z and a of `GRUStep`."""
+    r, z = [sigmoid(xp, block(x, number) + block(q, number)) for number in (0, 1)]
+    return r, z, xp.tanh(block(x, 2) + r * block(q, 2))
+
+
+def gru_gradient(xp: Any, g: Any, h: Any, r: Any, z: Any, a: Any, qa: Any) -> tuple[Any, Any, Any]:
+    """The gradients of h, x and q of `GRUStep`; qa is the last block of q."""
+    gz = g * (h - a) * z * (1.0 - z)
+    ga = g * (1.0 - z) * (1.0 - a * a)
+    gr = ga * qa * r * (1.0 - r)
+    return g * z, xp.concat([gr, gz, ga], axis=1), xp.concat([gr, gz, ga * r], axis=1)
 
 
 def block(x: AnyArray, number: int) -> AnyArray:

@@ -24,8 +24,10 @@ from plugins.functions.connection.linear import LinearFunction
 from plugins.functions.noise.dropout import dropout
 from plugins.functions.refusal import require
 from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.gru_sequence import GRUSequence
 from plugins.functions.rnn.lstm import LSTM
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
+from plugins.functions.rnn.simple_sequence import ReLUSequence, TanhSequence
 
 States = tuple[Variable, ...]
 TOGETHER = 4  # steps of a batch that shrinks later, or has before: as many as are worth it
@@ -37,16 +39,16 @@ class Cell(NamedTuple):
     A layer has `weights` matrices, the first half for the input, the second half for the state.
     `join` makes one matrix (or vector) of a half. `step(states, x, W, b)` gives the new states, of
     which the first is the output, from `x`, the product of the input with its bias. `b` is the
-    state's bias where the unit `keeps_bias` apart; otherwise it is None, and in `x` as well.
-    `sequence(states, x, W)`, if there is one, makes all steps along the first axis of x at once: it
-    gives the outputs and the last states. A bias that is kept apart it does not know.
+    state's bias where the unit `keeps_bias` apart; otherwise it is in `x` as well. `sequence`, with
+    the same arguments, makes all steps along the first axis of x at once: it gives the outputs and
+    the last states.
     """
 
     weights: int
     join: Callable[[Sequence[Any]], Variable]
     step: Callable[[States, Variable, Variable, Any], States]
+    sequence: Callable[[States, Variable, Variable, Any], tuple[Variable, States]]
     keeps_bias: bool = False
-    sequence: Callable[[States, Variable, Variable], tuple[Variable, States]] | None = None
 
 
 def _in_blocks(parts: Sequence[Any]) -> Variable:
@@ -66,7 +68,7 @@ def _lstm(states: States, x: Variable, W: Variable, b: Any) -> States:
     return h, c
 
 
-def _lstm_sequence(states: States, x: Variable, W: Variable) -> tuple[Variable, States]:
+def _lstm_sequence(states: States, x: Variable, W: Variable, b: Any) -> tuple[Variable, States]:
     h, c = LSTMSequence.call(*states, x, W)
     return h, (h[-1], c)
 
@@ -76,19 +78,25 @@ def _gru(states: States, x: Variable, W: Variable, b: Any) -> States:
     return (GRUStep.call(h, x, LinearFunction.call(h, W, b)),)
 
 
-def _simple(activation: Any) -> Callable[[States, Variable, Variable, Any], States]:
+def _gru_sequence(states: States, x: Variable, W: Variable, b: Any) -> tuple[Variable, States]:
+    h = GRUSequence.call(*states, x, W, b)
+    return h, (h[-1],)
+
+
+def _simple(activation: Any, whole: Any) -> Cell:
     def step(states: States, x: Variable, W: Variable, b: Any) -> States:
         return (activation.call(LinearFunction.call(states[0], W) + x),)
 
-    return step
+    def sequence(states: States, x: Variable, W: Variable, b: Any) -> tuple[Variable, States]:
+        h = whole.call(*states, x, W)
+        return h, (h[-1],)
+
+    return Cell(2, _in_blocks, step, sequence)
 
 
-LSTM_CELL = Cell(8, _dealt_out, _lstm, sequence=_lstm_sequence)
-GRU_CELL = Cell(6, _in_blocks, _gru, keeps_bias=True)
-SIMPLE_CELLS = {
-    "tanh": Cell(2, _in_blocks, _simple(Tanh)),
-    "relu": Cell(2, _in_blocks, _simple(ReLU)),
-}
+LSTM_CELL = Cell(8, _dealt_out, _lstm, _lstm_sequence)
+GRU_CELL = Cell(6, _in_blocks, _gru, _gru_sequence, keeps_bias=True)
+SIMPLE_CELLS = {"tanh": _simple(Tanh, TanhSequence), "relu": _simple(ReLU, ReLUSequence)}
 
 
 def run(
@@ -172,7 +180,7 @@ def _run_once(
     W, U, b, c = [cell.join(part) for part in (ws[:half], ws[half:], bs[:half], bs[half:])]
     total = b if cell.keeps_bias else b + c
     z = LinearFunction.call(x, W, total)
-    runs = _runs(cell, cuts, z.shape[0])
+    runs = _runs(cuts, z.shape[0])
     ends = list(accumulate([n * steps for n, steps in runs]))[:-1]
     parts = split_axis(z, ends, axis=0) if ends else (z,)
     waiting = list[States]()
@@ -185,28 +193,27 @@ def _run_once(
         elif n < states[0].shape[0]:
             states, ended = zip(*[split_axis(s, [n], axis=0) for s in states], strict=True)
             waiting.append(ended)
-        if cell.sequence is None or steps == 1:
+        if steps == 1:
             states = cell.step(states, part, U, c)
             ys.append(states[0])
         else:
             part = reshape(part, (steps, n, part.shape[1]))
-            y, states = cell.sequence(states, flip(part, 0) if reverse else part, U)
+            y, states = cell.sequence(states, flip(part, 0) if reverse else part, U, c)
             ys.append(reshape(flip(y, 0) if reverse else y, (steps * n, y.shape[2])))
     last = list(_joined(states, *waiting[::-1]))
     y = Concat.call(*(ys[::-1] if reverse else ys), axis=0) if len(ys) > 1 else ys[0]
     return y, last
 
 
-def _runs(cell: Cell, cuts: Any, rows: int) -> list[tuple[int, int]]:
+def _runs(cuts: Any, rows: int) -> list[tuple[int, int]]:
     """How many rows a batch has, and for how many steps, which are made together."""
     sizes = [stop - start for start, stop in pairwise([0, *cuts, rows])]
     alike = [(n, len(list(steps))) for n, steps in groupby(sizes)]
-    if len(alike) == 1 and cell.sequence is not None:
+    if len(alike) == 1:
         return alike
     runs = list[tuple[int, int]]()
     for n, steps in alike:
-        few = cell.sequence is None or steps < TOGETHER
-        runs += [(n, 1)] * steps if few else [(n, steps)]
+        runs += [(n, 1)] * steps if steps < TOGETHER else [(n, steps)]
     return runs
 
 

@@ -70,7 +70,10 @@ COMPUTE = {
         "pooling.roi_max_pooling:ROIPooling2D": "pooling.regions:region_maxima",
         "rnn.gru:GRUStep": "rnn.recurrent:gru",
         "rnn.lstm:LSTM": "rnn.recurrent:lstm",
-        "rnn.lstm_sequence:LSTMSequence": "rnn.lstm_sequence:lstm_sequence",
+        "rnn.gru_sequence:GRUSequence": "rnn.sequences:gru_sequence",
+        "rnn.lstm_sequence:LSTMSequence": "rnn.sequences:lstm_sequence",
+        "rnn.simple_sequence:ReLUSequence": "rnn.sequences:relu_sequence",
+        "rnn.simple_sequence:TanhSequence": "rnn.sequences:tanh_sequence",
     }.items()
 } | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.optimizers.norms:squared_norm"}
 GRADIENT = {
@@ -117,7 +120,10 @@ GRADIENT = {
         "pooling.roi_average_pooling:WeighedRegions": "pooling.weighed_regions:weighed_regions",
         "rnn.gru:GRUStep": "rnn.recurrent:gru",
         "rnn.lstm:LSTM": "rnn.recurrent:lstm",
-        "rnn.lstm_sequence:LSTMSequence": "rnn.lstm_sequence:lstm_sequence",
+        "rnn.gru_sequence:GRUSequence": "rnn.sequences:gru_sequence",
+        "rnn.lstm_sequence:LSTMSequence": "rnn.sequences:lstm_sequence",
+        "rnn.simple_sequence:ReLUSequence": "rnn.sequences:relu_sequence",
+        "rnn.simple_sequence:TanhSequence": "rnn.sequences:tanh_sequence",
     }.items()
 }
 UPDATE_ALL = {

@@ -69,6 +69,24 @@ def _add(
         _multiply(e, to, n, to, none, more, *left, *right, rows, depth, high - low)
 
 
+@emitted
+def add_packed(
+    e: Emitter,
+    c: Any,
+    place: Any,
+    n: Any,
+    a: Any,
+    first: Any,
+    k: Any,
+    panels: Any,
+    across: Any,
+    m: Any,
+) -> None:
+    """`c += a b` for m rows of dense matrices that begin at places; b is packed, `across` wide."""
+    none = e.number(0)
+    _add(e, e.at(c, place), n, e.at(a, first), k, panels, across, m, none, n)
+
+
 @compiled
 def pack(panels: Write1, b: View3, unit: int, start: int, stop: int) -> None:
     """The columns of `b[0]` in panels, in units of so many."""
@@ -90,7 +108,8 @@ def add_product(c: Write2, a: Read2, panels: Read1, unit: int, start: int, stop:
 class Packed:
     """A matrix (k, n) of floats, of any layout, packed.
 
-    Each thread has the same columns in every product, which then lie in its processor's cache.
+    There are `panels`, `across` columns wide. Each thread has the same columns in every product,
+    which then lie in its processor's cache.
     """
 
     def __init__(self, b: Array) -> None:
@@ -99,12 +118,13 @@ class Packed:
         (k, n), self._unit = b.shape, LANE_BYTES // b.itemsize
         self._size = -(-n // self._unit)
         self._of_unit = self._unit * k
-        self._panels = np.empty(self._size * self._of_unit, b.dtype)
-        self._share(pack, self._panels, b[None], rows=1)
+        self.panels = np.empty(self._size * self._of_unit, b.dtype)
+        self.across = self._size * self._unit
+        self._share(pack, self.panels, b[None], rows=1)
 
     def add_product(self, a: Array, c: Array) -> None:
         """`c += a @ b` of dense matrices (m, k) and (m, n)."""
-        self._share(add_product, c, a, self._panels, rows=len(a))
+        self._share(add_product, c, a, self.panels, rows=len(a))
 
     def _share(self, loop: Any, *arrays: Array, rows: int) -> None:
         of_unit = max(1, self._of_unit * rows)

@@ -1,1 +1,1 @@
-"""Recurrent cells, and a long short-term memory over a whole sequence."""
+"""Recurrent cells, by themselves and over a whole sequence."""
