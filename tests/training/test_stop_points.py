@@ -17,6 +17,8 @@ import core
 from core import iterators, optimizers
 from core.training import extensions, triggers, updaters
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*whoever sets it last")  # schedules are drawn
+
 ALONE = {
     "PlotReport",  # drawing takes longer than training
     "VariableStatisticsPlot",
