@@ -34,14 +34,13 @@ def less(v: Any, top: Any, total: Any) -> Any:
 
 @inlined_exactly
 def begin(x: Any, first: int, last: int, top: Any, total: Any) -> None:
-    """The maxima of a block of places, NaN where there is one, and sums of nothing yet."""
+    """The maxima of a block of places, of numbers alone, and sums of nothing yet."""
     for i in range(top.size):
         top[i], total[i] = x[0, first + i], ZERO
     for c in range(1, x.shape[0]):
         row = x[c, first:last]
         for i in range(row.size):
-            v, t = row[i], top[i]
-            top[i] = v if v > t or v != v else t
+            top[i] = max(top[i], row[i])  # what is no number makes the sum none
 
 
 @compiled(fastmath=SUMS)
