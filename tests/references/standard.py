@@ -59,15 +59,16 @@ def slogdet(a):
     return math.copysign(1, determinant), math.log(abs(determinant))
 
 
-def _cofactor(a, i, j):
+def _cofactor(rows, i, j):
     """The determinant of what is left without a row and a column, by Laplace's expansion."""
-    minor = np.delete(np.delete(a, i, axis=0), j, axis=1)
-    terms = [minor[0, k] * _cofactor(minor, 0, k) for k in range(len(minor))] or [1.0]
+    minor = [row[:j] + row[j + 1 :] for row in rows[:i] + rows[i + 1 :]]
+    terms = [minor[0][k] * _cofactor(minor, 0, k) for k in range(len(minor))] or [1.0]
     return (-1) ** (i + j) * math.fsum(terms)
 
 
 def cofactors(a):
-    return np.array([_cofactor(a, i, j) for i, j in np.ndindex(*a.shape)]).reshape(a.shape)
+    rows = a.tolist()
+    return np.array([_cofactor(rows, i, j) for i, j in np.ndindex(*a.shape)]).reshape(a.shape)
 
 
 def cofactors_slope(a, b):
