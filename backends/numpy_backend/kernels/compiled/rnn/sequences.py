@@ -19,10 +19,16 @@ from backends.numpy_backend.kernels.compiler import Array, dense, suits
 from core.registry.threads import num_threads
 
 AGAIN = 4, 8  # rows and steps from which on it pays to pack W before them
+SMALL = 1 << 13  # elements that are packed in the time that calling a step's loops takes
 CALLS = 8  # of NumPy, in a step of the formula
 SHORT = 1 << 20  # multiplications of a step, which is computed before another thread has its share
 ROWS = 6  # of a thread, at least: as many as are multiplied at once
 PART = 1 << 20  # multiplications of a thread, at least
+
+
+def _pays(W: Array, steps: int, n: int) -> bool:
+    """Whether W is packed."""
+    return (n >= AGAIN[0] and steps >= AGAIN[1]) or W.size <= SMALL * steps
 
 
 class _Weights:
@@ -30,7 +36,7 @@ class _Weights:
 
     def __init__(self, W: Array, steps: int, n: int) -> None:
         self._plain = W
-        self._packed = Packed(W) if n >= AGAIN[0] and steps >= AGAIN[1] else None
+        self._packed = Packed(W) if _pays(W, steps, n) else None
         self._parts = 0  # of the rows
         if self._packed is not None:
             least = max(ROWS, -(-PART // (W.size * steps)))
@@ -64,7 +70,7 @@ def _forward(cell: Cell, firsts: Sequence[Array], x: Array, W: Array, b: Any = N
         return None
     if {first.shape for first in firsts} != {(n, units)} or W.shape[0] != columns or not steps:
         return None
-    if not suits(x if n >= AGAIN[0] and steps >= AGAIN[1] else x[0], calls=CALLS):
+    if not suits(x if _pays(W, steps, n) else x[0], calls=CALLS):
         return None
     states = np.empty((len(firsts), steps + 1, n, units), x.dtype)
     states[:, 0] = firsts
