@@ -116,7 +116,7 @@ def test_a_fault_of_one_rank_ends_all(ranks, fault, told):
     code, said, seconds = ranks.outcome(2, "faults", fault)
     assert code != 0
     assert re.search(told, said)
-    assert seconds < (10 if fault == "dies" else 20)
+    assert seconds < 50  # else they sleep for 60, or wait for ever
     if fault == "dies":  # rank and machine, whatever the launcher tells
         lost = rf"rank 1 of 2 on {re.escape(socket.gethostname())} \(process \d+\).* ended at"
         assert len(re.findall("ended at .* without a word", said)) == 1

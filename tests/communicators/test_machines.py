@@ -33,4 +33,4 @@ def test_a_fault_on_one_machine_ends_all_ranks_and_is_told_with_its_name(machine
     code, said, seconds = machines(1, 2).outcome(3, "faults", fault)
     assert code != 0
     assert re.search(told, said), said
-    assert seconds < (15 if fault == "dies" else 20)  # with the making of the machines
+    assert seconds < 50  # with the making of the machines
