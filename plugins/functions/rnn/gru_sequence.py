@@ -7,10 +7,10 @@ from typing import Any
 from core import Domain, real
 from core.typing import AnyArray
 from plugins.functions.rnn.gru import block, gru_gates, gru_gradient
-from plugins.functions.rnn.sequence import RecurrentSequence
+from plugins.functions.rnn.sequence import _RecurrentSequence
 
 
-class GRUSequence(RecurrentSequence):
+class GRUSequence(_RecurrentSequence):
     """Steps of `GRUStep`, b added to the products; r, z, a and the last block of q are kept."""
 
     saved = ("gates",)

@@ -7,10 +7,10 @@ from typing import Any
 from core import Domain, real
 from core.typing import AnyArray
 from plugins.functions.rnn.lstm import LSTM, cell_gradient
-from plugins.functions.rnn.sequence import RecurrentSequence
+from plugins.functions.rnn.sequence import _RecurrentSequence
 
 
-class LSTMSequence(RecurrentSequence):
+class LSTMSequence(_RecurrentSequence):
     """Steps of `LSTM`; of the gates a, i, f and o are kept, each by itself."""
 
     output_names = ("h", "c_last")

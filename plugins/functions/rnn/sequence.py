@@ -9,7 +9,7 @@ from core import FunctionNode
 from core.typing import AnyArray
 
 
-class RecurrentSequence(FunctionNode):
+class _RecurrentSequence(FunctionNode):
     """Steps of a cell over the first axis of x, each with the product of W and the state before.
 
     A class says what its cell does with that product, and what follows from it for gradients. Of

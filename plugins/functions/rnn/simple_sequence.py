@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core import Domain, real
-from plugins.functions.rnn.sequence import RecurrentSequence
+from plugins.functions.rnn.sequence import _RecurrentSequence
 
 
-class SimpleSequence(RecurrentSequence):
+class _SimpleSequence(_RecurrentSequence):
     """h = f(x + W h_prev): what is the same whatever the activation f."""
 
     def compute(self, xp, h_first, x, W):
@@ -17,7 +17,7 @@ class SimpleSequence(RecurrentSequence):
         return *first, gx, gW
 
 
-class TanhSequence(SimpleSequence):
+class TanhSequence(_SimpleSequence):
     """Steps of tanh(x + W h_prev)."""
 
     domain = Domain(
@@ -36,7 +36,7 @@ class TanhSequence(SimpleSequence):
         return [None], gx, gx
 
 
-class ReLUSequence(SimpleSequence):
+class ReLUSequence(_SimpleSequence):
     """Steps of max(x + W h_prev, 0)."""
 
     domain = Domain(
