@@ -199,7 +199,7 @@ class Live(Places):
         gradients = self.gradients()
         self._replace(gradients)
         for each in self.held:
-            self.settle(each.parameter)
+            self.take_array(each.parameter)
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]

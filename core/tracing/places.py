@@ -112,7 +112,7 @@ class Places:
             read = partial(getattr, parameter, "grad")
             source._grad = self._traced(f"{name}.grad", parameter.grad, read)
 
-    def settle(self, parameter: Any) -> None:
+    def take_array(self, parameter: Any) -> None:
         """Let a parameter that the function has given an array from outside hold a constant."""
         array = parameter._array
         if (
@@ -225,7 +225,7 @@ class Places:
             return x
         if isinstance(x, Parameter):
             self.take_parameter(x)
-            self.settle(x)
+            self.take_array(x)
             return x
         made = traced(self._tape, self._tape.constant(array))
         if not isinstance(x, Variable):

@@ -25,6 +25,9 @@ class Progress:
         self.observation = {}
         self.elapsed_time = 0.0
 
+    def extension_order(self):
+        return []
+
     @property
     def epoch_detail(self):
         return self.iteration / self.per_epoch

@@ -28,11 +28,13 @@ class GRUSequence(_RecurrentSequence):
     ) -> AnyArray:
         return self.walk(xp, (h_first,), x, W, b)[1]
 
-    def step(self, xp, states, x, q):
+    def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         r, z, a = gru_gates(xp, x, q)
         return [a + z * (states[0] - a)], [xp.stack([r, z, a, block(q, 2)], axis=1)]
 
-    def step_back(self, xp, g, before, after, kept):
+    def step_back(
+        self, xp: Any, g: Any, before: Any, after: Any, kept: Any
+    ) -> tuple[list[Any], Any, Any]:
         gates = [kept[0][:, number, :] for number in range(4)]
         gh, gx, gq = gru_gradient(xp, g[0], before[0], *gates)
         return [gh], gx, gq

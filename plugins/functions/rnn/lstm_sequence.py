@@ -34,14 +34,16 @@ class LSTMSequence(_RecurrentSequence):
     ) -> AnyArray:
         return self.walk(xp, (h_first, c_first), x, W)[1]
 
-    def step(self, xp, states, x, q):
+    def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         cell, z = LSTM(), x + q
         rules = (cell.recompute_a, cell.recompute_i, cell.recompute_f, cell.recompute_o)
         a, i, f, o = [rule(xp, z) for rule in rules]
         c = a * i + f * states[1]
         return [o * xp.tanh(c), c], [xp.stack([a, i, f, o], axis=1)]
 
-    def step_back(self, xp, g, before, after, kept):
+    def step_back(
+        self, xp: Any, g: Any, before: Any, after: Any, kept: Any
+    ) -> tuple[list[Any], Any, Any]:
         gh, gc = g
         gates = [kept[0][:, number, :] for number in range(4)]
         gc, gz = cell_gradient(xp, gc, gh, before[1], after[1], *gates)

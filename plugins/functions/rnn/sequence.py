@@ -21,7 +21,7 @@ class _RecurrentSequence(FunctionNode):
 
     def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         """The next states, and what else its gradient asks for, from x and the product q."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     def step_back(
         self, xp: Any, g: Any, before: Any, after: Any, kept: Any
@@ -30,7 +30,7 @@ class _RecurrentSequence(FunctionNode):
 
         Of the first state before it is what does not come through q; None is zero.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define step_back()")
 
     def walk(
         self, xp: Any, states: Sequence[AnyArray], x: AnyArray, W: AnyArray, b: Any = None

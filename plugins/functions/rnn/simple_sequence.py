@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, real
 from plugins.functions.rnn.sequence import _RecurrentSequence
 
@@ -24,14 +26,16 @@ class TanhSequence(_SimpleSequence):
         "(n,u),(t,n,u),(u,u)->(t,n,u)",
         h_first=real(-1, 1),
         x=real(-2, 2),
-        W=real(-1, 1),
+        W=real(-1, 1, mixed=True),
         dims={"t": (1, 4)},
     )
 
-    def step(self, xp, states, x, q):
+    def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         return [xp.tanh(x + q)], []
 
-    def step_back(self, xp, g, before, after, kept):
+    def step_back(
+        self, xp: Any, g: Any, before: Any, after: Any, kept: Any
+    ) -> tuple[list[Any], Any, Any]:
         gx = g[0] * (1.0 - after[0] * after[0])
         return [None], gx, gx
 
@@ -43,13 +47,15 @@ class ReLUSequence(_SimpleSequence):
         "(n,u),(t,n,u),(u,u)->(t,n,u)",
         h_first=real(-1, 1),
         x=real(-2, 2, kinks=(0,)),
-        W=real(-0.005, 0.005),  # so that no product takes x across its kink
+        W=real(-0.005, 0.005, mixed=True),  # so that no product takes x across its kink
         dims={"t": (1, 4)},
     )
 
-    def step(self, xp, states, x, q):
+    def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         return [xp.maximum(x + q, 0.0)], []
 
-    def step_back(self, xp, g, before, after, kept):
+    def step_back(
+        self, xp: Any, g: Any, before: Any, after: Any, kept: Any
+    ) -> tuple[list[Any], Any, Any]:
         gx = xp.where(after[0] > 0, g[0], 0.0)
         return [None], gx, gx
