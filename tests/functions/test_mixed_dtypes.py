@@ -11,6 +11,7 @@ import core.functions as F
 from core import Variable
 from core.arrays import backend
 from core.errors import InvalidType
+from plugins.functions.rnn.simple_sequence import ReLUSequence, TanhSequence
 
 MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool)
 CASES = {
@@ -23,6 +24,8 @@ CASES = {
         (5, 3),
         (4, 3),
     ),
+    "TanhSequence": (lambda x, W: TanhSequence.call(0 * x[0], x, W), (2, 2, 3), (3, 3)),
+    "ReLUSequence": (lambda x, W: ReLUSequence.call(0 * x[0], x, W), (2, 2, 3), (3, 3)),
 }
 NEAR = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
 
@@ -68,14 +71,17 @@ def test_these_are_all_that_mix():
     } == CASES.keys()
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "MatMul"])
+BIASED = {
+    "LinearFunction": F.linear,
+    "Convolution": F.convolution_2d,
+    "Deconvolution": F.deconvolution_2d,
+    "SimplifiedDropconnect": F.simplified_dropconnect,
+}
+
+
+@pytest.mark.parametrize("name", BIASED)
 def test_biases_have_the_dtype_of_x(name):
-    function = {
-        "LinearFunction": F.linear,
-        "Convolution": F.convolution_2d,
-        "Deconvolution": F.deconvolution_2d,
-        "SimplifiedDropconnect": F.simplified_dropconnect,
-    }[name]
+    function = BIASED[name]
     x, W = arrays(name)
     b = np.ones(W.shape[name == "Deconvolution"], "float32")
     y = function(x.astype("float32"), W.astype("float64"), b)
