@@ -107,7 +107,7 @@ def forget_plans(backend: Backend, key: str | None = None) -> None:
     global _changes
     with publishing:
         _changes += 1
-        # Copied in one go: a set that another thread lets go of a class of is not to be gone over.
+        # The references are copied at once: where a class is let go meanwhile, its set changes.
         found = [c.data.copy() for k, c in _planned.items() if key in (None, k)]
         for cls in [cls for known in found for ref in known if (cls := ref()) is not None]:
             cls._plans.clear()
