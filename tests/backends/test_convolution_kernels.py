@@ -131,9 +131,12 @@ def test_equal_to_the_formula(case: Case, dtype: str, layout: str) -> None:
 
 @st.composite
 def threes(draw: st.DrawFn) -> Case:
-    numbers = [draw(st.integers(low, high)) for low, high in ((0, 5), (1, 1), (1, 20), (1, 20))]
-    size, pad = (draw(st.tuples(*[st.integers(*of)] * 2)) for of in ((1, 35), (0, 4)))
-    case = Case(*numbers, size, (3, 3), pad=pad, bias=draw(st.booleans()))
+    numbers = [draw(st.integers(low, high)) for low, high in ((0, 5), (1, 3), (1, 20), (1, 20))]
+    deep = draw(st.lists(st.integers(1, 4), max_size=1))  # filters on slices of images
+    size = draw(st.tuples(*[st.integers(1, 6) for _ in deep], *[st.integers(1, 35)] * 2))
+    pad = draw(st.tuples(*[st.integers(0, 4) for _ in size]))
+    one = (1,) * len(size)
+    case = Case(*numbers, size, (*deep, 3, 3), one, pad, one, bias=draw(st.booleans()))
     assume(min(case.out) > 0)
     return case
 
@@ -230,8 +233,9 @@ def test_three_by_three_in_parts(filters: int, channels: int, images: int, size:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(winograd, "TILES", 13)
         patch.setattr(winograd_filters, "TILES", 7)
-        winograd.convolution(x, W, b, y, (0, 0))
-        found = winograd_filters.filter_gradient(x, g, (0, 0))
+        geometry = Geometry(x.shape[2:], (3, 3), (1, 1), (0, 0), (1, 1), False)
+        winograd.convolution(geometry, x, W, b, y)
+        found = winograd_filters.filter_gradient(geometry, x, g)
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
     expected = np.einsum("fcij,nchwij->nfhw", W, windows, optimize=True)
     np.testing.assert_allclose(y, expected + b[:, None, None], atol=1e-11)
@@ -295,7 +299,8 @@ def test_what_lies_in_rooms_is_not_summed(monkeypatch: pytest.MonkeyPatch) -> No
     random = np.random.default_rng(4)
     x, y = (random.standard_normal((6, n, 16, 16)).astype("f") for n in (17, 16))
     with np.errstate(all="raise"):
-        found = winograd_filters.filter_gradient(x, y, (1, 1))
+        geometry = Geometry((16, 16), (3, 3), (1, 1), (1, 1), (1, 1), False)
+        found = winograd_filters.filter_gradient(geometry, x, y)
     with formulas():
         gradient = ConvolutionFilterGradient(pad=(1, 1), ksize=(3, 3))
         expected = gradient.evaluate(x, y)
@@ -389,25 +394,29 @@ def test_registers_of_others() -> None:
     assert registers("+sse2,-avx") == Registers(128, 16)
 
 
-@given(st.integers(1, 70), st.integers(1, 5), st.booleans(), st.integers(0, 2**31))
+@given(st.integers(1, 70), st.tuples(*[st.integers(1, 3)] * 3), st.booleans(), st.integers(0, 99))
 def test_filters_are_transformed_and_back(
-    outer: int, channels: int, turned: bool, seed: int
+    outer: int, sizes: tuple[int, int, int], turned: bool, seed: int
 ) -> None:
+    groups, channels, taps = sizes
     G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
-    w = np.random.default_rng(seed).standard_normal((outer, channels, 3, 3))
-    groups, place = -(-outer // winograd.FILTERS), channels * winograd.FILTERS + 3
-    u, room = np.empty((groups, 16, place)), np.empty((1, 9 * winograd.FILTERS))
-    given = np.ascontiguousarray(w.swapaxes(0, 1)) if turned else w
-    steps = (9, outer * 9, 1) if turned else (channels * 9, 9, 0)
-    known = (u.reshape(-1), room, place, outer, channels, *steps)
-    winograd.transform_filters(given.reshape(-1), *known, 0, 0, groups * channels)
-    expected = G @ (w[..., ::-1, ::-1] if turned else w) @ G.T
-    found = u[..., :-3].reshape(groups, 16, channels, -1).transpose(0, 3, 2, 1)
-    found = found.reshape(-1, channels, 4, 4)[:outer]
+    w = np.random.default_rng(seed).standard_normal((groups, outer, channels, taps, 3, 3))
+    blocks, place = -(-outer // winograd.FILTERS), taps * channels * winograd.FILTERS + 3
+    u, room = np.empty((groups, blocks, 16, place)), np.empty((1, 9 * winograd.FILTERS))
+    given = np.ascontiguousarray(w.swapaxes(1, 2)) if turned else w
+    each = 9 * taps
+    steps = (each, outer * each, 1) if turned else (channels * each, each, 0)
+    known = (u.reshape(-1), room, place, outer, channels, taps, *steps)
+    units = groups * blocks * taps * channels
+    winograd.transform_filters(given.reshape(-1), *known, 0, 0, units)
+    expected = G @ (np.flip(w, (-3, -2, -1)) if turned else w) @ G.T
+    found = u[..., :-3].reshape(groups, blocks, 16, taps, channels, -1)
+    found = found.transpose(0, 1, 5, 4, 3, 2).reshape(groups, -1, channels, taps, 4, 4)[:, :outer]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
     sums = np.zeros((16, outer + 2, channels + 3))  # with room behind filters and channels
-    sums[:, :outer, :channels] = found.reshape(outer, channels, 16).transpose(2, 0, 1)
+    sums[:, :outer, :channels] = found[0, :, :, 0].reshape(outer, channels, 16).transpose(2, 0, 1)
     back = np.empty((outer * channels, 9))
     winograd_filters.filters_back(sums, back, channels, 0, outer)
-    np.testing.assert_allclose(back.reshape(w.shape), G.T @ expected @ G, atol=1e-12)
+    expected = G.T @ expected[0, :, :, 0] @ G
+    np.testing.assert_allclose(back.reshape(expected.shape), expected, atol=1e-12)

@@ -93,8 +93,8 @@ def _of_shapes(
         compute = partial(pointwise.convolution, groups=groups, floor=floor)
     elif few_places.suits(g, groups, images):
         compute = partial(few_places.convolution, g, floor=floor)
-    elif winograd.suits(g, groups, images, channels, filters):
-        compute = partial(winograd.convolution, pad=g.pad, floor=floor)
+    elif winograd.suits(g, images, channels, filters):
+        compute = partial(winograd.convolution, g, groups=groups, floor=floor)
     else:
         lanes, limit = LANE_BYTES // dtype.itemsize, BAND // dtype.itemsize
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
@@ -137,8 +137,9 @@ def _deconvolving(
     convolving = _as_convolution(g, groups, x, W, b) if turned else None
     if alone and convolving is None:
         return partial(depthwise.deconvolution, g)
-    if winograd.suits(g, groups, images, channels, filters) and max(g.pad) < 3:
-        return partial(winograd.convolution, pad=tuple([2 - p for p in g.pad]), turned=True)
+    within = all([p < k for p, k in zip(g.pad, g.ksize, strict=True)])
+    if within and winograd.suits(g, images, channels, filters):
+        return partial(winograd.convolution, g, groups=groups, back=True)
     lanes = LANE_BYTES // x.itemsize
     if x.shape[2:] == g.size and prod(g.ksize) == 1 and not any(g.pad):
         plan = plan_of(axes_of(g), groups, filters, channels, lanes, BAND // x.itemsize)
@@ -172,8 +173,8 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     if not _suit(y.size * channels * prod(f.ksize), (x.shape, x.dtype), (y.shape, y.dtype)):
         return NotImplemented
     g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
-    if winograd.suits(g, f.groups, len(y), channels, filters, summed=True):
-        return winograd_filters.filter_gradient(x, y, g.pad)
+    if winograd.suits(g, len(y), channels, filters, summed=True):
+        return winograd_filters.filter_gradient(g, x, y, f.groups)
     alone = depthwise.suits(channels, filters)
     if not alone and pointwise.suits(g, filters * channels, x.dtype):
         return pointwise.filter_gradient(x, y, f.groups, f.ksize)

@@ -1,7 +1,8 @@
 """Tiles of two by two outputs and their windows of four by four inputs, with channels side by side.
 
-Rows of an image are turned into a room of some channels, with the padding; from there tiles are
-transformed into panels, one for each of the 16 places of a tile.
+Rows of a map are turned into a room of some channels, with the padding; from there tiles are
+transformed into panels, one for each of the 16 places of a tile. Of images on three axes the maps
+are their slices, and what comes out in one is a sum over as many slices as filters are deep.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from backends.numpy_backend.kernels.compiled.products.panels import fill, turn
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
-from backends.numpy_backend.typing import Array
+from core.arrays.windows import Geometry
 
 PLACES = 16  # of a tile
 CHANNELS = 32  # that are turned at a time: a multiple of a vector's lanes
@@ -21,18 +22,23 @@ APART = 16  # elements between places: at a power of two they would drive each o
 class Tiles(NamedTuple):
     """Whole numbers that the loops know of the shapes, or those of a loop that is written."""
 
-    channels: Any
-    filters: Any
+    groups: Any
+    channels: Any  # of a group
+    filters: Any  # of a group
+    taps: Any  # slices on which a filter lies
+    depth: Any
     height: Any
     width: Any
+    pad_d: Any
     pad_h: Any
     pad_w: Any
+    out_d: Any
     out_h: Any
     out_w: Any
-    down: Any  # tiles of an image
+    down: Any  # tiles of a map
     across: Any
-    band: Any  # rows of tiles of an image that are turned together
-    bands: Any  # of an image
+    band: Any  # rows of tiles of a map that are turned together
+    bands: Any  # of a map
     together: Any  # bands whose tiles are in a panel
 
     @property
@@ -46,12 +52,27 @@ class Tiles(NamedTuple):
         return (self.band + 1) * (self.across + 1) * (4 * CHANNELS)
 
 
-def tiles_of(x: Array, y: Array, pad: tuple[int, ...], most: int) -> Tiles:
-    """The tiles of convolutions from x to y; a panel has whole rows of them, `most` if it can."""
-    down, across = [-(-size // 2) for size in y.shape[2:]]
+def tiles_of(
+    g: Geometry, groups: int, channels: int, filters: int, most: int, back: bool = False
+) -> Tiles:
+    """The tiles of a convolution, or for `back` of the one that takes its gradient back.
+
+    A panel has whole rows of them, `most` if it can.
+    """
+    size, pad, out = g.size, g.pad, g.out
+    if back:
+        size, pad, out = out, tuple([k - 1 - p for k, p in zip(g.ksize, pad, strict=True)]), size
+    flat = len(size) == 2
+    size, pad, out = ((n, *of) if flat else of for n, of in ((1, size), (0, pad), (1, out)))
+    down, across = [-(-n // 2) for n in out[1:]]
     band = max(1, min(down, most // across))
     known = (down, across, band, -(-down // band), max(1, most // (band * across)))
-    return Tiles._make([x.shape[1], y.shape[1], *x.shape[2:], *pad, *y.shape[2:], *known])
+    return Tiles._make([groups, channels, filters, taps_of(g), *size, *pad, *out, *known])
+
+
+def taps_of(g: Geometry) -> int:
+    """On how many slices a filter lies."""
+    return g.ksize[0] if len(g.ksize) > 2 else 1
 
 
 def both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
@@ -72,10 +93,10 @@ def turned(
     rows: Any,
     height: Any,
     width: Any,
+    plane: Any,
     pad: Any,
 ) -> None:
-    """Rows from `first` on of an image, with its channels side by side and zeros around it."""
-    plane = height * width
+    """Rows from `first` on of a map, its channels, `plane` apart, side by side, zeros around."""
     with e.loop(rows) as i:
         to, row = e.at(room, i * line * pitch), first + i
         with e.whether(row.within(height)) as (inside, outside):
@@ -103,7 +124,7 @@ def _transformed(
 
 
 def bands_of_tiles(e: Emitter, s: Tiles, q: Any, last: Any, tiles: Any) -> Iterator[Any]:
-    """Each band: its image, first row of tiles, how many of these, and tiles in bands before.
+    """Each band: its map, first row of tiles, how many of these, and tiles in bands before.
 
     In the end the variable `tiles` has the number of all.
     """
@@ -122,14 +143,19 @@ def inputs_of_tiles(
     apart: Any,
     seen: Any,
     x: Any,
+    group: Any,
+    tap: Any,
     c: Any,
     bands: tuple[Any, Any, Any],
 ) -> None:
-    """`B^T d B` of tiles of some bands, up to `CHANNELS` channels from c on."""
+    """`B^T d B` of tiles of some bands, up to `CHANNELS` channels from c on, `tap` slices on."""
     channels, line = (s.channels - c).least(CHANNELS), s.across * 2 + 2
-    full = (channels + e.lanes - 1) & -e.lanes
+    full, plane = (channels + e.lanes - 1) & -e.lanes, s.height * s.width
     for n, first, rows, tile in bands_of_tiles(e, s, *bands):
-        image = e.at(x, (n * s.channels + c) * s.height * s.width)
-        where = (first * 2 - s.pad_h, rows * 2 + 2, s.height, s.width, s.pad_w)
-        turned(e, seen, CHANNELS, line, image, channels, *where)
+        slice = n % s.out_d + tap - s.pad_d
+        channel = (n // s.out_d * s.groups + group) * s.channels + c
+        own = e.at(x, (channel * s.depth + slice) * plane)
+        height = e.choose(slice.within(s.depth), s.height, 0)  # of those beside it there is nothing
+        where = (first * 2 - s.pad_h, rows * 2 + 2, height, s.width, plane * s.depth, s.pad_w)
+        turned(e, seen, CHANNELS, line, own, channels, *where)
         _transformed(e, e.at(to, tile * CHANNELS), apart, seen, line, rows, s.across, full)

@@ -3,7 +3,8 @@
 Lavin, Gray: Fast Algorithms for Convolutional Neural Networks (2016), F(2x2, 3x3). With d the four
 by four inputs of a tile and w a filter, the outputs are A^T ((G w G^T) * (B^T d B)) A, where the
 sum over channels is taken inside: sixteen products of matrices, one for each place of a tile. Rows
-of these are tiles; filters lie side by side, in vectors.
+of these are tiles; filters lie side by side, in vectors. A filter that lies on several slices has
+as many times its channels.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from backends.numpy_backend.kernels.compiled.convolution.tiles import (
     bands_of_tiles,
     both_ways,
     inputs_of_tiles,
+    taps_of,
     tiles_of,
 )
 from backends.numpy_backend.kernels.compiled.products.panels import (
@@ -72,6 +74,7 @@ def _filters(
     place: Any,
     outer: Any,
     channels: Any,
+    taps: Any,
     row: Any,
     column: Any,
     back: Any,
@@ -85,11 +88,15 @@ def _filters(
         ends, middle = (e.builder.fmul(of, half) for of in (add(a, c), b))
         return [a, add(ends, middle), less(ends, middle), c]
 
+    inner, blocks = taps * channels, (outer + FILTERS - 1) // FILTERS
     fill(e, room, 0, 9 * FILTERS, e.constant(0.0))
     with e.loop(stop, 1, start) as unit:
-        f, c = unit // channels * FILTERS, unit % channels
-        turn(e, room, 0, FILTERS, W, f * row + c * column, row, (outer - f).least(FILTERS), 9)
-        to = e.at(U, unit // channels * PLACES * place + c * FILTERS)
+        block, tap, c = unit // inner, unit % inner // channels, unit % channels
+        f = block % blocks * FILTERS
+        slice = e.choose(back.equals(0), tap, taps - 1 - tap) + block // blocks * inner * outer
+        own = f * row + c * column + slice * 9
+        turn(e, room, 0, FILTERS, W, own, row, (outer - f).least(FILTERS), 9)
+        to = e.at(U, block * PLACES * place + unit % inner * FILTERS)
         with e.loop(FILTERS, e.lanes) as lane:
             taps = [e.choose(back.equals(0), k, 8 - k) for k in range(9)]
             w = [e.load(e.at(room, tap * FILTERS + lane)) for tap in taps]
@@ -105,6 +112,7 @@ def transform_filters(
     place: int,
     outer: int,
     channels: int,
+    taps: int,
     row: int,
     column: int,
     back: int,
@@ -114,29 +122,38 @@ def transform_filters(
 ) -> None:
     """`G w G^T` of filters, turned around for `back`.
 
-    That of an outer channel and an inner one is at so many rows and columns of `W`. Of each group
-    of outer ones there is a matrix for each place, with a row for each inner one: units of these
-    are from `start` to `stop`.
+    That of an outer channel and an inner one is at so many rows and columns of `W`. Of each block
+    of the outer ones of a group there is a matrix for each place, with a row for each inner one in
+    each slice: units of these are from `start` to `stop`.
     """
-    _filters(W, U, room[thread], place, outer, channels, row, column, back, start, stop)
+    _filters(W, U, room[thread], place, outer, channels, taps, row, column, back, start, stop)
 
 
 @emitted
 def _product(
-    e: Emitter, to: Any, inputs: Any, apart: Any, U: Any, tiles: Any, channels: Any, filters: Any
+    e: Emitter,
+    to: Any,
+    inputs: Any,
+    apart: Any,
+    U: Any,
+    tiles: Any,
+    taps: Any,
+    channels: Any,
+    filters: Any,
 ) -> None:
     """Sums of products of tiles, whose channels are in panels `apart`, and filters.
 
     Beyond `tiles`, up to the end of half a block, is anything.
     """
     height, vectors = (HIGHEST, 2) if e.wide.number == 32 else (HIGHEST // 2, 2)
+    chunks = (channels + CHANNELS - 1) // CHANNELS
     zeros = e.broadcast(e.constant(0.0))
 
     def block(height: int, vectors: int, t: Number, lane: Number) -> None:
         sums = [[e.variable(zeros) for _ in range(vectors)] for _ in range(height)]
-        with e.loop(channels, CHANNELS) as c:
-            panel = e.at(inputs, c // CHANNELS * apart + t * CHANNELS)
-            matrix = e.at(U, c * FILTERS + lane)
+        with e.loop(taps) as tap, e.loop(channels, CHANNELS) as c:
+            panel = e.at(inputs, (tap * chunks + c // CHANNELS) * apart + t * CHANNELS)
+            matrix = e.at(U, (tap * channels + c) * FILTERS + lane)
             with e.loop((channels - c).least(CHANNELS)) as d:
                 line, own = e.at(matrix, d * FILTERS), e.at(panel, d)
                 add_multiples(e, sums, line, (e.at(own, i * CHANNELS) for i in range(height)))
@@ -197,28 +214,32 @@ def _tiles(
     s = Tiles(*e.numbers(sizes, len(Tiles._fields)))
     fill(e, seen, 0, s.seen, e.constant(0.0))
     panel, line = s.most * CHANNELS, s.across * 2
-    of_x = (s.channels + CHANNELS - 1) // CHANNELS * panel + APART
+    chunks, blocks = ((n + CHANNELS - 1) // CHANNELS for n in (s.channels, s.filters))
+    of_x = s.taps * chunks * panel + APART
     of_y = (s.most + HIGHEST) * FILTERS + APART
-    tiles = e.variable(e.number(0))
-    with e.loop(stop, s.together, start) as q:
+    plane, tiles = s.out_h * s.out_w, e.variable(e.number(0))
+    with e.loop(stop, s.together, start) as q, e.loop(s.groups) as group:
         last = (q + s.together).least(stop)
-        with e.loop(s.channels, CHANNELS) as c:
-            to = e.at(inputs, c // CHANNELS * panel)
-            inputs_of_tiles(e, s, to, of_x, seen, x, c, (q, last, tiles))
+        with e.loop(s.taps) as tap, e.loop(s.channels, CHANNELS) as c:
+            to = e.at(inputs, (tap * chunks + c // CHANNELS) * panel)
+            inputs_of_tiles(e, s, to, of_x, seen, x, group, tap, c, (q, last, tiles))
         with e.loop(s.filters, FILTERS) as f:
-            filters = (s.filters - f).least(FILTERS)
+            filters, block = (s.filters - f).least(FILTERS), group * blocks + f // FILTERS
             full = (filters + e.lanes - 1) & -e.lanes
             with e.loop(PLACES) as i:
-                matrix = e.at(U, (f // FILTERS * PLACES + i) * place)
+                matrix = e.at(U, (block * PLACES + i) * place)
                 to, own = e.at(products, i * of_y), e.at(inputs, i * of_x)
-                _product(e, to, own, panel, matrix, tiles.get(), s.channels, full)
+                counts = tiles.get(), s.taps, s.channels, full
+                _product(e, to, own, panel, matrix, *counts)
             for n, first, rows, tile in bands_of_tiles(e, s, q, last, tiles):
-                own = e.at(products, tile * FILTERS)
-                _outputs(e, found, line, own, of_y, e.at(b, f), floor, rows, s.across, full)
+                own, bias = e.at(products, tile * FILTERS), e.at(b, block * FILTERS)
+                _outputs(e, found, line, own, of_y, bias, floor, rows, s.across, full)
+                channel = (n // s.out_d * s.groups + group) * s.filters + f
+                slice = channel * s.out_d + n % s.out_d
                 with e.loop((rows * 2).least(s.out_h - first * 2)) as i:
-                    to = ((n * s.filters + f) * s.out_h + first * 2 + i) * s.out_w
-                    source = e.at(found, i * line * FILTERS)
-                    turn_back(e, y, to, s.out_h * s.out_w, source, 0, FILTERS, filters, s.out_w)
+                    to = slice * plane + (first * 2 + i) * s.out_w
+                    own = e.at(found, i * line * FILTERS)
+                    turn_back(e, y, to, plane * s.out_d, own, 0, FILTERS, filters, s.out_w)
 
 
 @compiled
@@ -259,45 +280,47 @@ def convolve_tiles(
 # -- what offers them ------------------------------------------------------------------------------
 
 
-def suits(
-    g: Geometry, groups: int, images: int, channels: int, filters: int, summed: bool = False
-) -> bool:
+def suits(g: Geometry, images: int, channels: int, filters: int, summed: bool = False) -> bool:
     """Whether there are fewer products in all, with what is done before and after them.
 
-    With `summed` they are summed over places, for the gradient of filters.
+    Channels and filters are those of a group. With `summed` products are summed over places, for
+    the gradient of filters.
     """
     return (
-        g.ksize == (3, 3)
-        and g.stride == g.dilate == (1, 1)
-        and groups == 1
+        len(g.ksize) > 1
+        and g.ksize[-2:] == (3, 3)
+        and {*g.stride, *g.dilate} == {1}
         and min(channels, filters) >= TILED_CHANNELS
         and images * prod(g.out) >= (SUMMED_PLACES if summed else TILED_PLACES)
     )
 
 
 def convolution(
+    g: Geometry,
     x: Array,
     W: Array,
     b: Array | None,
     y: Array,
-    pad: tuple[int, ...],
-    turned: bool = False,
+    groups: int = 1,
+    back: bool = False,
     floor: float = LOWEST,
 ) -> None:
-    """`y`; for `turned` from filters turned around, with their two axes exchanged."""
-    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
-    s = tiles_of(x, y, pad, max(HIGHEST, min(TILES, PANELS // (PLACES * channels))))
-    groups, place = -(-outer // FILTERS), channels * FILTERS + APART
-    U = in_lines((groups * PLACES * place,), dtype)
-    steps = (9, outer * 9, 1) if turned else (channels * 9, 9, 0)
-    known = (scratch("filters", 9 * FILTERS, dtype), place, outer, channels, *steps, 0)
-    least = -(-LEAST_FILTERS // FILTERS)
-    parallel.divide(transform_filters, groups * channels, least, contiguous(W)[0], U, *known)
-    biases = np.zeros(groups * FILTERS, dtype)
+    """`y`; for `back` that of filters turned around, with their first two axes exchanged."""
+    dtype, channels, outer = x.dtype, x.shape[1] // groups, y.shape[1] // groups
+    inner = taps_of(g) * channels
+    most = max(HIGHEST, min(TILES, PANELS // (PLACES * inner)))
+    s = tiles_of(g, groups, channels, outer, most, back)
+    blocks, place, each = -(-outer // FILTERS), inner * FILTERS + APART, 9 * s.taps
+    U = in_lines((groups * blocks * PLACES * place,), dtype)
+    steps = (each, outer * each, 1) if back else (channels * each, each, 0)
+    known = (scratch("filters", 9 * FILTERS, dtype), place, outer, channels, s.taps, *steps, 0)
+    units, least = groups * blocks * inner, -(-LEAST_FILTERS // FILTERS)
+    parallel.divide(transform_filters, units, least, contiguous(W)[0], U, *known)
+    biases = np.zeros((groups, blocks * FILTERS), dtype)
     if b is not None:
-        biases[:outer] = b
+        biases[:, :outer] = b.reshape(groups, outer)
 
-    chunks, products = -(-channels // CHANNELS), y.size * channels * 4
+    chunks, products = s.taps * -(-channels // CHANNELS), y.size * inner * 4
     panels = (
         scratch("seen", s.seen, dtype),
         scratch(
@@ -307,6 +330,6 @@ def convolution(
         scratch("found", s.band * s.across * 4 * FILTERS, dtype),
     )
     numbers = np.array(s, np.intp), place, dtype.type(floor)
-    arrays = (contiguous(x)[0], U, biases, y.reshape(-1), *panels, *numbers)
-    spans = parts(len(x) * s.bands, s.together, parts_at_most(products))
+    arrays = (contiguous(x)[0], U, biases.reshape(-1), y.reshape(-1), *panels, *numbers)
+    spans = parts(len(x) * s.out_d * s.bands, s.together, parts_at_most(products))
     parallel.each(convolve_tiles, [(*arrays, *span, 0) for span in spans], small=is_small(products))

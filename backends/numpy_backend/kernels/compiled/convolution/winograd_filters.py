@@ -43,6 +43,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.typing import Array
+from core.arrays.windows import Geometry
 from core.registry.threads import num_threads
 
 TILES = 64  # over which is summed before sums are put back
@@ -82,13 +83,14 @@ def _correlation(
     sizes: Any,
     row: Any,
     place: Any,
+    group: Any,
     low: Any,
     high: Any,
     start: Any,
     stop: Any,
 ) -> None:
     s = Tiles(*e.numbers(sizes, len(Tiles._fields)))
-    line, zero = s.across * 2, e.constant(0.0)
+    line, plane, zero = s.across * 2, s.out_h * s.out_w, e.constant(0.0)
     fill(e, seen, 0, s.seen, zero)
     fill(e, given, 0, s.band * s.across * (4 * FILTERS), zero)
     of_x, of_y = s.most * CHANNELS + APART, s.most * FILTERS + APART
@@ -96,17 +98,17 @@ def _correlation(
         last, filters = (q + s.together).least(stop), (s.filters - f).least(FILTERS)
         full, tiles = (filters + e.lanes - 1) & -e.lanes, e.variable(e.number(0))
         for n, first, rows, tile in bands_of_tiles(e, s, q, last, tiles):
-            image = e.at(y, (n * s.filters + f) * s.out_h * s.out_w)
-            turned(
-                *(e, given, FILTERS, line, image, filters, first * 2, rows * 2),
-                *(s.out_h, s.out_w, 0),
-            )
+            channel = (n // s.out_d * s.groups + group) * s.filters + f
+            own = e.at(y, (channel * s.out_d + n % s.out_d) * plane)
+            where = (first * 2, rows * 2, s.out_h, s.out_w, plane * s.out_d, 0)
+            turned(e, given, FILTERS, line, own, filters, *where)
             _outputs(e, e.at(outputs, tile * FILTERS), of_y, given, line, rows, s.across, full)
-        with e.loop(high, CHANNELS, low) as c:
-            inputs_of_tiles(e, s, inputs, of_x, seen, x, c, (q, last, tiles))
+        with e.loop(s.taps) as tap, e.loop(high, CHANNELS, low) as c:
+            inputs_of_tiles(e, s, inputs, of_x, seen, x, group, tap, c, (q, last, tiles))
             full = ((s.channels - c).least(CHANNELS) + e.lanes - 1) & -e.lanes
             with e.loop(PLACES) as i:
-                to = e.at(total, i * place + f * row + c)
+                matrix = (group * s.taps + tap) * PLACES + i
+                to = e.at(total, matrix * place + f * row + c)
                 a, b = e.at(outputs, i * of_y), e.at(inputs, i * of_x)
                 add_outer(e, to, row, a, FILTERS, b, CHANNELS, filters, tiles.get(), full)
 
@@ -123,13 +125,14 @@ def correlate_tiles(
     sizes: Indices,
     row: int,
     place: int,
+    group: int,
     low: int,
     high: int,
     start: int,
     stop: int,
     thread: int,
 ) -> None:
-    """Channels `low` to `high`, summed over the bands from `start` to `stop`."""
+    """Channels `low` to `high` of a group, summed over the bands from `start` to `stop`."""
     _correlation(
         x,
         y,
@@ -141,6 +144,7 @@ def correlate_tiles(
         sizes,
         row,
         place,
+        group,
         low,
         high,
         start,
@@ -173,17 +177,19 @@ def _up(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
-    """The gradient of filters of three by three."""
-    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
-    s = tiles_of(x, y, pad, TILES)
+def filter_gradient(g: Geometry, x: Array, y: Array, groups: int = 1) -> Array:
+    """The gradient of filters of three by three, on one slice or several."""
+    dtype, channels, outer = x.dtype, x.shape[1] // groups, y.shape[1] // groups
+    s = tiles_of(g, groups, channels, outer, TILES)
+    matrices, products = groups * s.taps, y.size * channels * s.taps * 4
     row, rows = _up(channels, CHANNELS), _up(outer, HALF_TILE)
     # As many sums as threads are worth while, unless putting them together takes long.
-    many = parts_at_most(y.size * channels * 4)
-    sums = min(many, (x.size + y.size) // (2 * PLACES * outer * channels))
-    spans = parts(len(x) * s.bands, s.together, max(1, sums))
-    ranges = parts(channels, CHANNELS, -(-min(many, num_threads()) // len(spans)))
-    totals = [np.zeros(PLACES * rows * row, dtype) for _ in spans]
+    many = parts_at_most(products)
+    sums = min(many, (x.size + y.size) // (2 * PLACES * matrices * outer * channels))
+    spans = parts(len(x) * s.out_d * s.bands, s.together, max(1, sums))
+    chunks = -(-min(many, num_threads()) // (len(spans) * groups))
+    ranges = [(group, *r) for group in range(groups) for r in parts(channels, CHANNELS, chunks)]
+    totals = [np.zeros(matrices * PLACES * rows * row, dtype) for _ in spans]
     panels = (
         scratch("seen", s.seen, dtype),
         scratch("given", s.band * s.across * 4 * FILTERS, dtype),
@@ -195,13 +201,14 @@ def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
     parallel.each(
         correlate_tiles,
         [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
-        small=is_small(y.size * channels * 4),
+        small=is_small(products),
     )
     # The room behind sums has anything, of which NumPy would warn.
-    found, *others = [t.reshape(PLACES, rows, row) for t in totals]
+    found, *others = [t.reshape(matrices, PLACES, rows, row) for t in totals]
     for more in others:
-        found[:, :outer, :channels] += more[:, :outer, :channels]
-    W = np.empty((outer, channels, 3, 3), dtype)
+        found[..., :outer, :channels] += more[..., :outer, :channels]
+    W = np.empty((groups, s.taps, outer * channels, 9), dtype)
     least = -(-LEAST_FILTERS // channels)
-    parallel.divide(filters_back, outer, least, found, W.reshape(-1, 9), channels)
-    return W
+    for total, to in zip(found, W.reshape(matrices, -1, 9), strict=True):
+        parallel.divide(filters_back, outer, least, total, to, channels)
+    return W.swapaxes(1, 2).reshape(groups * outer, channels, *g.ksize)
