@@ -45,8 +45,6 @@ __all__ = [
 
 __dir__ = listing(__name__)
 
-_DIRECTIONS = 3
-
 
 def assert_allclose(
     x: Any, y: Any, atol: float = 1e-5, rtol: float = 1e-4, verbose: bool = True
@@ -73,6 +71,7 @@ def check_backward(
     no_grads: Sequence[bool] | None = None,
     dtype: Any = None,
     detect_nondifferentiable: bool = False,
+    directions: int = 3,
 ) -> None:
     """Raise AssertionError unless the backward of `func` fits finite differences of its forward.
 
@@ -91,6 +90,7 @@ def check_backward(
         dtype: Give the function inputs and parameters of this dtype ('float64') whatever the arrays
             have. Gradients of outputs follow: the function may cast to whatever it likes.
         detect_nondifferentiable: Raise NondifferentiableError at a kink or a jump.
+        directions: Along how many random directions they are compared.
 
     Inputs and parameters keep their arrays. `MissingGradient`, an AssertionError too, is raised
     where an input gets no gradient while all outputs do; a parameter that nothing depends on has
@@ -99,8 +99,8 @@ def check_backward(
     >>> import core, numpy as np
     >>> check_backward(lambda x: x * x, np.array([1.0, 2.0]), np.ones(2))
     """
-    tolerances = (eps, atol, rtol)
-    _check(func, x_data, y_grad, params, tolerances, no_grads, dtype, detect_nondifferentiable)
+    how = (eps, atol, rtol, detect_nondifferentiable, directions)
+    _check(func, x_data, y_grad, params, how, no_grads, dtype)
 
 
 def _check(
@@ -108,10 +108,9 @@ def _check(
     x_data: Any,
     y_grad: Any,
     params: Any,
-    tolerances: tuple[float, float, float],
+    how: tuple[float, float, float, bool, int],
     no_grads: Sequence[bool] | None,
     dtype: Any,
-    detect_nondifferentiable: bool,
     may_be_constant: bool = False,
 ) -> None:
     """`check_backward`; a function that is constant in some input has gradients of zero there."""
@@ -128,7 +127,7 @@ def _check(
         for p in given:
             p.array = _cast(p.array, dtype)
         check = _DirectionalCheck(func, points, fixed, given, y_grad, dtype, may_be_constant)
-        check.run(*tolerances, detect_nondifferentiable)
+        check.run(*how)
     finally:
         for p, array in kept:
             p.array = array
@@ -191,10 +190,10 @@ class _DirectionalCheck:
                     f"so: no_grads={[k == i or f for k, f in enumerate(self.fixed)]}."
                 )
 
-    def run(self, eps: float, atol: float, rtol: float, detect: bool) -> None:
+    def run(self, eps: float, atol: float, rtol: float, detect: bool, directions: int) -> None:
         generator = random.Random(0)  # repeatable, and not the random state of anybody else
         arrays = [self.points[i] for i in self.moved] + self.param_arrays
-        for number in range(_DIRECTIONS):
+        for number in range(directions):
             direction = [random_direction(a.shape, generator) for a in arrays]
             at = self._along(direction)
             if detect:
@@ -266,6 +265,7 @@ def check_double_backward(
     no_grads: Sequence[bool] | None = None,
     dtype: Any = None,
     detect_nondifferentiable: bool = False,
+    directions: int = 3,
 ) -> None:
     """Raise AssertionError unless the second derivatives of `func` fit its first ones.
 
@@ -296,10 +296,9 @@ def check_double_backward(
         (*xs, *gys),
         (*as_tuple(x_grad_grad), *as_tuple(params_grad_grad)),
         given,
-        (eps, atol, rtol),
+        (eps, atol, rtol, detect_nondifferentiable, directions),
         [*fixed, *[False] * len(gys)],
         dtype,
-        detect_nondifferentiable,
         may_be_constant=True,
     )
 
