@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from backends.numpy_backend.typing import Array
-from core.arrays.windows import Geometry, per_axis, unfolded
+from core.arrays.windows import Geometry, first_inside, per_axis, unfolded
 from core.typing import Shape, Sizes
 
 
@@ -32,6 +32,12 @@ class Laid:
         every = (slice(None), slice(None))
         found = self.geometry.offsets()
         return [((*every, *place, ...), (*every, *where)) for place, where in found]
+
+    @cached_property
+    def firsts(self) -> Array:
+        """The number of each window's first element inside the image."""
+        found: Array = first_inside(np, self.geometry)
+        return found
 
     def around(self, x: Array, value: float) -> Array:
         """Images with their padding."""

@@ -135,6 +135,15 @@ class Geometry:
             )
 
 
+def first_inside(xp: Any, g: Geometry, device: Any = None) -> AnyArray:
+    """The number of each window's first element inside the image: (*out), of windows of no gaps."""
+    found = xp.zeros((), dtype=xp.int32, device=device)
+    for n, k, s, p in zip(g.out, g.ksize, g.stride, g.pad, strict=True):
+        along = [min(max(p - i * s, 0), k - 1) for i in range(n)]
+        found = found[..., None] * k + xp.asarray(along, dtype=xp.int32, device=device)
+    return found
+
+
 def unfolded(
     shape: tuple[int, ...], size: Sequence[int], stride: Sizes, pad_width: Sizes, dilate: Sizes
 ) -> Geometry:

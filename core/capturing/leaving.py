@@ -51,7 +51,7 @@ def deliver(variables: list[Any], arrays: Any, scales: list[Any]) -> None:
             array = backend.copy(array)
         elif backend.mutable:
             seen.add(memory)
-        variable._source._grad = array
+        (variable._source or variable)._grad = array
     for variable, scale in zip(variables, scales, strict=True) if Variable._scaled else ():
         if scale is not _OF_OPTIMIZER:
             variable.loss_scale = scale

@@ -37,11 +37,14 @@ from core.tracing import Places, Tape, TracedArray, value_of
 class Held(NamedTuple):
     """A parameter of a step, where it stands in graphs, and where a program reads it.
 
-    `grad` is where a program reads the gradient that it has before the step.
+    `graded` has its gradient: the source, or the parameter itself while it is frozen, as a replay
+    may find it frozen anew. `grad` is where a program reads the gradient that it has before the
+    step.
     """
 
     parameter: Any
     source: Any
+    graded: Any
     array: TracedArray
     place: Place
     grad: Place | None
@@ -70,7 +73,6 @@ class Live(Places):
         self.assigned: dict[int, set[str]] = {}  # the names of those that the step sets
         self._chained: list[tuple[str, Any]] = []
         self._variables: list[tuple[Any, ...]] = []  # that are attributes of links
-        self._frozen: list[Any] = []  # parameters that have gradients all the same
 
     # ------------------------------------------------------------------ taking
 
@@ -127,21 +129,17 @@ class Live(Places):
         name = self._paths.get(id(parameter)) or parameter.name or "parameter"
         self._undo.append(restoring.of_parameter(name, parameter))
         array, source = parameter._array, parameter._source
-        node = source or parameter._constant
-        grad = None if node is None else node._grad
+        graded = source or parameter
         made = self._traced(name, array, lambda: parameter._array, _counting(parameter))
         place = self.found[-1]
         parameter.array = made
         self._written[id(parameter)] = made._value
         beside = None
-        if source is not None:
-            if grad is not None:
-                source._grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
-                beside = self.found[-1]
-            self._delivered[id(parameter)] = source._grad, getattr(source._grad, "_value", None)
-        elif grad is not None:
-            self._frozen.append(parameter)
-        self.held.append(Held(parameter, source, made, place, beside))
+        if graded._grad is not None:
+            graded._grad = self._traced(f"{name}.grad", parameter.grad, lambda: parameter.grad)
+            beside = self.found[-1]
+        self._delivered[id(parameter)] = graded._grad, getattr(graded._grad, "_value", None)
+        self.held.append(Held(parameter, source, graded, made, place, beside))
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced."""
@@ -203,9 +201,9 @@ class Live(Places):
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
-        for parameter, source, _, place, _ in held:
-            if parameter._source is not source:
-                raise restoring.otherwise_frozen(place.name)
+        for each in held:
+            if each.parameter._source is not each.source:
+                raise restoring.otherwise_frozen(each.place.name)
         self.updated |= {each.place.value for each in held}
         graded = [e.parameter for e in held if e.source and e.source._grad is not None]
         values = [value_of(tape, g) for _, g in gradients if g is not None]
@@ -228,11 +226,9 @@ class Live(Places):
     def gradients(self) -> list[tuple[Any, Any]]:
         """Parameters whose gradients have changed since they were last asked for, with these."""
         found = []
-        for parameter, source, *_ in self.held:
-            if source is None:
-                continue
+        for parameter, _, graded, *_ in self.held:
             grad, value = self._delivered[id(parameter)]
-            now = source._grad
+            now = graded._grad
             present = None if now is None else value_of(self._tape, _array(now))
             if now is not grad or present is not value:
                 found.append((parameter, None if now is None else _array(now)))
@@ -247,7 +243,7 @@ class Live(Places):
         """Where parameters keep gradients that a program with these places replaces unread."""
         first = {id(parameter) for parameter in self._first or ()}
         return [
-            each.source
+            each.graded
             for each in self.held
             if id(each.parameter) in first and each.grad is not None and each.grad not in places
         ]
@@ -287,7 +283,6 @@ class Live(Places):
         gradients = self.gradients()
         self.differentiates |= bool(graded) or any([g is not None for _, g in gradients])
         self._replace(gradients)
-        gradients += [(p, None) for p in self._frozen if p._grad is None]
         written = [(each, each.parameter._array) for each, _ in self._parameters_written()]
         for giving, pairs in ((delivering, gradients), (_writing, written)):
             if pairs:
@@ -334,7 +329,8 @@ class Live(Places):
     def changes(self) -> list[tuple[Any, Value]]:
         """The places whose arrays the step has changed, but for parameters and gradients."""
         own = {id(each.array) for each in self.held}
-        graded = {id(_array(s._grad)) for _, s, *_ in self.held if s and s._grad is not None}
+        grads = [each.graded._grad for each in self.held]
+        graded = {id(_array(grad)) for grad in grads if grad is not None}
         return [
             (place, array.value)
             for place, array in self._arrays

@@ -38,7 +38,7 @@ class Update:
         if arrays[count:]:
             self.written(arrays[count:])
         for parameter in self.cleared:
-            parameter._source._grad = None
+            (parameter._source or parameter)._grad = None
         deliver(self.given, arrays[:count], self._scales)
         vars(self.optimizer).update(self._beside)
         self.optimizer.update()

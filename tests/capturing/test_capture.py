@@ -1484,6 +1484,36 @@ def test_zeros_that_frozen_parameters_get_for_gradients(parts, scale):
     assert (accumulated if parts else updated).replayed
 
 
+@pytest.mark.parametrize("clears", [True, False])
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("hook", [None, HOOKS[0], HOOKS[2]])
+def test_what_is_frozen_by_turns(hook, own, clears):
+    """Zeros of frozen parameters were None in replays."""
+
+    def made():
+        m = core.Sequential(L.Linear(6, 5), L.Linear(5, 3))
+        o = optimizers.MomentumSGD().setup(m)
+        o.use_cleargrads(clears)
+        if hook is not None:
+            o.add_hook(hook())
+
+        def step(x, t):
+            if own:
+                m.cleargrads() if clears else m.zerograds()
+                F.softmax_cross_entropy(m(x), t).backward()
+                o.update()
+            else:
+                o.update(lambda: F.softmax_cross_entropy(m(x), t))
+
+        return m, o, step
+
+    def between(run, i):
+        for k, link in enumerate(run.model):
+            link.disable_update() if i // 3 % 3 == k else link.enable_update()
+
+    compare(made, 15, between=between)
+
+
 def test_gradients_that_frozen_parameters_are_given_are_cleared():
     found = []
     for captured in (False, True):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
+from core.arrays.windows import window_count
 from core.testing.gradient_check import check_backward
 
 
@@ -74,6 +75,46 @@ def test_spatial_pyramid_refuses_what_it_cannot_do():
         F.spatial_pyramid_pooling_2d(x, 1, F.AveragePooling2D)
     with pytest.raises(core.type_check.InvalidType, match="x.ndim == 4"):
         F.spatial_pyramid_pooling_2d(x[0], 1, "max")
+
+
+@given(
+    size=st.lists(st.integers(2, 5), min_size=1, max_size=2),
+    ksize=st.integers(2, 4),
+    stride=st.integers(1, 3),
+    cover_all=st.booleans(),
+    share=st.sampled_from([0.5, 0.9, 1.0]),
+    data=st.data(),
+)
+def test_gradients_of_maxima_go_to_elements_and_never_to_padding(
+    size, ksize, stride, cover_all, share, data
+):
+    """Where the elements that a window sees are -inf, as padding is, these were lost."""
+    pad = data.draw(st.integers(0, ksize - 1))
+    drawn = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x = np.where(drawn.random((1, 2, *size)) < share, -np.inf, drawn.integers(0, 3, (1, 2, *size)))
+    assume(all(n + 2 * pad >= ksize for n in size))
+    maxima, gx, numbers = [], np.zeros(x.shape), []
+    counts = [window_count(n, ksize, stride, pad, cover_all) for n in size]
+    for place in np.ndindex(1, 2, *counts):
+        corner = [stride * i - pad for i in place[2:]]
+        seen = []
+        for number, inner in enumerate(np.ndindex(*[ksize] * len(size))):
+            at = tuple(c + i for c, i in zip(corner, inner, strict=True))
+            if all(0 <= i < n for i, n in zip(at, size, strict=True)):
+                seen.append((x[(*place[:2], *at)], -number, at))
+        assume(seen)
+        value, number, at = max(seen)
+        maxima.append(value)
+        numbers.append(-number)
+        gx[(*place[:2], *at)] += 1
+    for device in ("numpy", "strict:0"):
+        v = core.Variable(F.copy(x, device).array)
+        y, indexes = F.max_pooling_nd(v, ksize, stride, pad, cover_all, return_indices=True)
+        F.sum(y).backward()
+        for found, expected in ((y.array, maxima), (indexes, numbers), (v.grad, gx)):
+            np.testing.assert_array_equal(
+                core.dataset.to_device("numpy", found), np.reshape(expected, found.shape)
+            )
 
 
 def test_upsampling_puts_maxima_back():

@@ -206,6 +206,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*no parameter of this ChainList has a gradient")
 @settings(max_examples=30)
 @given(
     st.sampled_from(["SGD", "Adam", "SMORMS3"]),

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.array_backend import unwrapped
-from core.arrays.windows import Geometry, per_axis
+from core.arrays.windows import Geometry, first_inside, per_axis
 from core.errors import InvalidType
 from core.typing import AnyArray, Array, BackendArray, Sizes
 from plugins.functions.ranks import Family, Rank
@@ -65,6 +65,10 @@ class _Maximum(_MaxPooling):
         windows = self.windows(x, float("-inf"))
         y = windows[0][1] + 0
         indexes = xp.zeros(y.shape, dtype=xp.int32, device=x.device)
+        if self.pad:  # an element inside is the first of those that are -inf, as padding is
+            sizes: Any = self.settings
+            laid = Geometry(x.shape[2:], *sizes[:3], 1, sizes[3])
+            indexes = indexes + first_inside(xp, laid, x.device)
         for i, element in windows[1:]:
             # The first NaN of a window is its maximum, as it is to argmax.
             wins = (element > y) | ((element != element) & (y == y))
@@ -169,7 +173,8 @@ def max_pooling(  # noqa: D417
 
     Returns:
         (n, c, $e) with sizes as in `convolution_$rank`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient, and padding
+        never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.

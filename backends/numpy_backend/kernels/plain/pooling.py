@@ -20,7 +20,8 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     for i, (_, where) in enumerate(found.offsets):
         element = padded[where]
         if y is None:
-            y, indexes = element + 0, np.zeros(element.shape, np.int32)
+            y, indexes = element + 0, np.empty(element.shape, np.int32)
+            indexes[...] = found.firsts  # which is the greatest, where all others are -inf too
         else:
             # Places come in rising order, so a later one that wins is also the greater number.
             np.maximum(indexes, (element > y) * np.int32(i), out=indexes)

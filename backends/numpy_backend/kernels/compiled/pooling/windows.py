@@ -22,6 +22,7 @@ from backends.numpy_backend.kernels.compiler import (
     ROWS,
     Array,
     Indices,
+    Ints,
     Ints2,
     Read2,
     Write2,
@@ -99,6 +100,7 @@ def _rows(
     x: Any,
     starts: Any,
     steps: Any,
+    firsts: Any,
     y: Any,
     indexes: Any,
     plane: Any,
@@ -131,8 +133,10 @@ def _rows(
         row, out = e.at(x, image * plane), image * windows + o
         [first] = e.numbers(e.at(starts, o), 1)
         for i, lanes in pieces(e, width):
-            kind = ir.VectorType(ir.IntType(32), lanes)
-            top, place = e.variable(elements(row, first + i * step, lanes)), e.variable(kind(None))
+            several = ir.VectorType(ir.IntType(32), lanes).as_pointer()
+            known = b.load(b.bitcast(e.at(firsts, o + i), several))
+            known.align = 4
+            top, place = e.variable(elements(row, first + i * step, lanes)), e.variable(known)
             with e.loop(taps, 1, 1) as k:
                 [further] = e.numbers(e.at(steps, k), 1)
                 value, v = elements(row, first + further + i * step, lanes), top.get()
@@ -142,7 +146,7 @@ def _rows(
                 top.set(b.select(wins, value, v))
                 place.set(b.select(wins, number, place.get()))
             e.store(top.get(), e.at(y, out + i))
-            to = b.bitcast(e.at(indexes, out + i), kind.as_pointer())
+            to = b.bitcast(e.at(indexes, out + i), several)
             b.store(place.get(), to).align = 4
 
 
@@ -153,17 +157,18 @@ def _greatest(
     steps: Indices,
     width: int,
     step: int,
+    firsts: Ints,
     y: Write2,
     indexes: WriteInts2,
     start: int,
     stop: int,
 ) -> None:
-    """The greatest element of each window, and its place in it.
+    """The greatest element of each window, and its place in it, or the first inside the image.
 
     Windows stand in rows of `width`, in which their first elements are `step` apart.
     """
     plane, windows, taps = x.shape[1], y.shape[1], steps.size
-    _rows(x, starts, steps, y, indexes, plane, windows, taps, width, step, start, stop)
+    _rows(x, starts, steps, firsts, y, indexes, plane, windows, taps, width, step, start, stop)
 
 
 @compiled
@@ -233,7 +238,8 @@ def _maxima(f: Any, x: Any) -> Callable[[Array], tuple[Array, Array]] | None:
     def run(x: Array) -> tuple[Array, Array]:
         y, indexes = np.empty(shape, dtype), np.empty(shape, np.int32)
         flat, values, places = [a.reshape(images) for a in (_around(x, w, -np.inf), y, indexes)]
-        _divide(_greatest, flat, w.starts, w.steps, w.width, w.step, values, places)
+        firsts = w.laid.firsts.reshape(-1)
+        _divide(_greatest, flat, w.starts, w.steps, w.width, w.step, firsts, values, places)
         return y, indexes
 
     return run
