@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import special
 
 import core.functions as F
@@ -78,10 +80,31 @@ def test_polygamma_and_zeta_are_scipys():
     np.testing.assert_allclose(F.zeta(s, q).array, special.zeta(s, q), rtol=1e-12)
 
 
+@given(
+    st.lists(st.floats(-40, 0) | st.sampled_from([0.0, -0.0, -3.0, -1e-20, -1e6 - 0.3]), min_size=1)
+)
+def test_polygamma_and_zeta_below_zero_are_scipys(points):
+    """They were NaN there."""
+    order, x = np.meshgrid(np.arange(1, 9), points)
+    s, q = np.meshgrid([0.5, 1.0, 1.5, 2.0, 3.0, 20.0], points)
+    with np.errstate(over="ignore"):  # near poles
+        for found, expected in (
+            (F.polygamma(order, x), special.polygamma(order, x)),
+            (F.zeta(s, q), special.zeta(s, q)),
+        ):
+            np.testing.assert_allclose(found.array, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_derivatives_of_polygamma_and_zeta_below_zero():
+    x, g = np.array([-0.5, -1.4, -2.6]), np.ones(3)
+    for function in (lambda x: F.polygamma(2, x), lambda x: F.zeta(np.full(3, 3.0), x)):
+        check_backward(function, x, g, eps=1e-4, atol=1e-4, rtol=1e-5)
+
+
 def test_outside_their_domains_they_are_not_a_number():
-    nothing = F.zeta(np.array([0.5, 1.0, 2.0, np.nan]), np.array([1.0, 1.0, 0.0, 1.0]))
+    nothing = F.zeta(np.array([0.5, 2.5, 2.0, np.nan]), np.array([1.0, -0.5, np.nan, 1.0]))
     assert np.isnan(nothing.array).all()
-    assert np.isnan(F.polygamma(np.array([-1, 2]), np.array([1.0, -0.5])).array).all()
+    assert np.isnan(F.polygamma(np.array([-1, 2]), np.array([1.0, np.nan])).array).all()
 
 
 @pytest.mark.parametrize("name", ["lgamma", "digamma"])

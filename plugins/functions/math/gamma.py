@@ -105,10 +105,11 @@ def polygamma(n: Operand, x: Operand) -> Variable:
 
     Args:
         n: Integers, not negative, of any shape; an int will do.
-        x: Floating, positive, of a shape that broadcasts with that of `n`.
+        x: Floating, of a shape that broadcasts with that of `n`.
 
     Returns:
-        The common shape, and the dtype of `x`; NaN unless n = 0, or n > 0 and x > 0.
+        The common shape, and the dtype of `x`; infinite at 0, -1, -2, ..., where `digamma` is NaN
+        but at 0; NaN where n < 0.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

@@ -124,9 +124,27 @@ def trigamma(xp: Any, x: Any) -> AnyArray:
 
 
 def zeta(xp: Any, x: Any, q: AnyArray) -> AnyArray:
-    """Hurwitz's zeta, sum of (q + k)^-x, by Euler and Maclaurin; NaN unless x > 1 and q > 0."""
-    fit = (x > 1) & (q > 0)
-    x, q = xp.where(fit, x, 2.0), xp.where(fit, q, 1.0)
+    """Hurwitz's zeta, sum of (q + k)^-x; infinite where q + k is 0, and at x = 1.
+
+    NaN where x < 1, and where q < 0 unless x is whole. Then (q + k)^-x, summed over whole numbers k
+    of both signs, is the same for all q that are whole numbers apart: that below 0 is what lacks.
+    """
+    _, apart = _mirrored(xp, q)
+    below = (q < 0) & (apart != 0)
+    infinite = ((x == 1) & (q == q)) | ((x > 1) & (q <= 0) & (apart == 0))
+    fit = (x > 1) & ((q > 0) | (below & (xp.floor(x) == x)))
+    x, below = xp.where(fit, x, 2.0), below & fit
+    between = xp.where(apart > 0, apart, 1.0 + apart)
+    total = _by_euler(xp, x, xp.where(below, between, xp.where(fit, q, 1.0)))
+    others = _by_euler(xp, x, xp.where(below, xp.where(apart > 0, 1.0 - apart, -apart), 1.0))
+    others = others - _by_euler(xp, x, xp.where(below, 1.0 - q, 1.0))
+    odd = xp.remainder(xp.where(below, x, 2.0), xp.full_like(x, 2.0)) == 1
+    total = xp.where(below, xp.where(odd, total - others, total + others), total)
+    return xp.where(fit, total, xp.where(infinite, inf, nan))
+
+
+def _by_euler(xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
+    """Zeta of x > 1 and q > 0: a few terms, and of the rest Euler's and Maclaurin's estimate."""
     total = q ** (-x)
     for k in range(1, DIRECT):
         total = total + (q + float(k)) ** (-x)
@@ -136,7 +154,7 @@ def zeta(xp: Any, x: Any, q: AnyArray) -> AnyArray:
     for k, b in enumerate(BERNOULLI, 1):
         total = total + product * (b / factorial(2 * k))
         product = product * (x + float(2 * k - 1)) * (x + float(2 * k)) / (end * end)
-    return xp.where(fit, total, nan)
+    return total
 
 
 def polygamma(xp: Any, n: AnyArray, x: AnyArray) -> AnyArray:
@@ -145,4 +163,5 @@ def polygamma(xp: Any, n: AnyArray, x: AnyArray) -> AnyArray:
     sign = 1.0 - 2.0 * xp.remainder(order + 1.0, xp.full_like(order, 2.0))
     factor = sign * xp.round(xp.exp(lgamma(xp, order + 1.0)))
     higher = factor * zeta(xp, order + 1.0, x)
-    return xp.where(n > 0, higher, xp.where(n == 0, digamma(xp, x), nan))
+    lowest = digamma(xp, xp.where(n == 0, x, 1.0))
+    return xp.where(n > 0, higher, xp.where(n == 0, lowest, nan))

@@ -18,10 +18,11 @@ class Zeta(Elementwise):
 
     Args:
         x: Floating, of any shape, greater than 1.
-        q: Of the dtype of `x` and a shape that broadcasts, positive; a number will do.
+        q: Of the dtype of `x` and a shape that broadcasts; a number will do.
 
     Returns:
-        The common shape, and the dtype of `x`; NaN unless x > 1 and q > 0.
+        The common shape, and the dtype of `x`; infinite at x = 1 and q = 0, -1, -2, ...; NaN where
+        x < 1, and between those q unless x is whole.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

@@ -66,8 +66,8 @@ class _Maximum(_MaxPooling):
         y = windows[0][1] + 0
         indexes = xp.zeros(y.shape, dtype=xp.int32, device=x.device)
         if self.pad:  # an element inside is the first of those that are -inf, as padding is
-            sizes: Any = self.settings
-            laid = Geometry(x.shape[2:], *sizes[:3], 1, sizes[3])
+            ksize, stride, pad, cover_all = self.settings
+            laid = Geometry(x.shape[2:], ksize, stride, pad, 1, cover_all)
             indexes = indexes + first_inside(xp, laid, x.device)
         for i, element in windows[1:]:
             # The first NaN of a window is its maximum, as it is to argmax.
