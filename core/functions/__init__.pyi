@@ -2687,10 +2687,11 @@ def zeta(x: Operand, q: Operand) -> Variable:
 
     Args:
         x: Floating, of any shape, greater than 1.
-        q: Of the dtype of `x` and a shape that broadcasts, positive; a number will do.
+        q: Of the dtype of `x` and a shape that broadcasts; a number will do.
 
     Returns:
-        The common shape, and the dtype of `x`; NaN unless x > 1 and q > 0.
+        The common shape, and the dtype of `x`; infinite at x = 1 and q = 0, -1, -2, ...; NaN where
+        x < 1, and between those q unless x is whole.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
@@ -2955,7 +2956,8 @@ def max_pooling_1d(
 
     Returns:
         (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient,
+        and padding never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
@@ -3007,7 +3009,8 @@ def max_pooling_2d(
 
     Returns:
         (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient,
+        and padding never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
@@ -3059,7 +3062,8 @@ def max_pooling_3d(
 
     Returns:
         (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient,
+        and padding never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
@@ -3111,7 +3115,8 @@ def max_pooling_nd(
 
     Returns:
         (n, c, e_1, ..., e_N) with sizes as in `convolution_nd`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient,
+        and padding never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.

@@ -167,7 +167,7 @@ class Graph:
             for op, size in (("Mul", x.above), ("Div", x.below)):
                 if isinstance(size, Dim):
                     name = self.add(op, name, self.number(size, kind))
-            return name
+            return self.add("Sqrt", name) if x.is_root else name
         return self.constant(x, dtype)
 
     def integers(self, numbers: Sequence[int]) -> str:

@@ -67,16 +67,22 @@ class Dim(int):
 
 
 class Share(float):
-    """A number that is `total`, multiplied by the size `above`, divided by the size `below`."""
+    """A number that is `total`, multiplied by the size `above`, divided by the size `below`.
+
+    Or it `is_root`: the square root of such.
+    """
 
     total: float
     above: Any
     below: Any
+    is_root: bool
 
-    def __new__(cls, value: float, total: float, above: Any = 1, below: Any = 1) -> Share:
+    def __new__(
+        cls, value: float, total: float, above: Any, below: Any, is_root: bool = False
+    ) -> Share:
         """The number, with what it is made of."""
         made = super().__new__(cls, value)
-        made.total, made.above, made.below = total, above, below
+        made.total, made.above, made.below, made.is_root = total, above, below, is_root
         return made
 
 
@@ -162,22 +168,31 @@ class Sizes:
         return next(filter(None, [_plane(numbers, one, other) for one, other in pairs]), None)
 
     def share(self, numbers: Sequence[float]) -> Share | None:
-        """The number that is these in the traces: a share or a multiple of a size, or of two."""
-        first, found = numbers[0], np.asarray(numbers, "f8")
+        """The number that is these in the traces: a share or a multiple of sizes, or its root."""
+        found = np.asarray(numbers, "f8")
         if not np.isfinite(found).all() or not found.all():
             return None
+        for is_root in (False, True) if (found > 0).all() else (False,):
+            parts = self._parts(found**2 if is_root else found)
+            if parts is not None:
+                return Share(numbers[0], *parts, is_root)
+        return None
+
+    def _parts(self, found: Any) -> tuple[float, Any, Any] | None:
+        """What a share is made of."""
+        first = float(found[0])
         for _, each in self._products():
             sizes = np.asarray(each, "f8")
             if _alike(found * sizes):
-                return Share(first, first * each[0], below=self.found(each))
+                return first * each[0], 1, self.found(each)
             if _alike(found / sizes) and each[0]:
-                return Share(first, first / each[0], above=self.found(each))
+                return first / each[0], self.found(each), 1
         for above in [(1,) * self.count, *[each for _, each in self._products()]]:
             below = np.rint(np.asarray(above, "f8") / found)
             if below.all() and np.allclose(above / below, found, rtol=1e-9, atol=0):
                 size = self.found(tuple(below.astype(int).tolist()))
                 if size is not None:
-                    return Share(first, 1.0, self.found(above), size)
+                    return 1.0, self.found(above), size
         return None
 
 

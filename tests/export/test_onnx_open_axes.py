@@ -62,6 +62,20 @@ def counted(x):
     )
 
 
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1), (1, 2)])
+def test_statistics_over_open_axes(name, axis):
+    for ddof in (0, 1):
+        model = lambda x: getattr(x, name)(axis=axis, ddof=ddof, keepdims=True) + x  # noqa: B023, E731
+        check(model, [(2, 5, 3)], [[(2, 3, 3)], [(4, 8, 3)]], LENGTH)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_products_along_open_axes(axis):
+    model = lambda x: F.cumprod(x, axis)  # noqa: E731
+    check(model, [(2, 5, 3)], [[(1, 3, 3)], [(4, 8, 3)]], LENGTH)
+
+
 def test_numbers_that_follow_a_length():
     check(counted, [(2, 5, 3)], [[(1, 3, 3)], [(4, 8, 3)], [(2, 13, 3)]], LENGTH)
     check(counted, [(2, 5, 3)], [[(2, 3, 3)], [(2, 8, 3)]], LENGTH, batch=None)

@@ -90,14 +90,30 @@ def _cumulative_sum(g: Graph, e: Equation) -> list[str]:
 
 def _cumulative_product(g: Graph, e: Equation) -> list[str]:
     name, axis, n = _along(g, e)
-    if isinstance(n, Dim) or n > 256:
-        raise g.refuse(e, "it is along an axis of unknown length, or of more than 256")
+    rank = len(e.outputs[0].shape)
+    if isinstance(n, Dim):
+        return [_of_those_before(g, name, axis % rank, rank, n)]
+    if n > 256:
+        raise g.refuse(e, "it is along an axis of more than 256")
     if n == 0:
         return [name]
     found = [g.gather(name, [0], axis)]
     for i in range(1, n):
         found.append(g.add("Mul", found[-1], g.gather(name, [i], axis)))
     return [g.add("Concat", *found, axis=axis)]
+
+
+def _of_those_before(g: Graph, name: str, axis: int, rank: int, n: Dim) -> str:
+    """The products of the elements up to each: of all, where those behind it stand for 1."""
+    numbers = g.add("Range", *[g.number(x, "int64") for x in (0, n, 1)])
+    after = list(range(1, rank - axis))
+    last = g.add("Unsqueeze", numbers, g.integers([1, *[i + 1 for i in after]]))
+    each = g.add("Unsqueeze", numbers, g.integers(after)) if after else numbers
+    before = g.add("LessOrEqual", each, last, dtype=bool)
+    several = g.add("Unsqueeze", name, g.integers([axis]))
+    one = g.constant(1, g.dtype(name))
+    chosen = g.add("Where", before, several, one, dtype=g.dtype(name))
+    return g.add("ReduceProd", chosen, g.integers([axis + 1]), keepdims=0)
 
 
 WORDS: dict[str, Translation] = {

@@ -17,6 +17,7 @@ from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
 from plugins.functions.math.lengths import EuclideanNorm
 from plugins.functions.math.prod import Prod
+from plugins.functions.math.sum import Sum
 from plugins.functions.namespace.creation import full
 from plugins.functions.namespace.operators import widened
 from plugins.functions.namespace.plain import without_gradient
@@ -67,11 +68,10 @@ def var(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = F
     if wide := halves_widened(x):  # squares may be beyond 16 bits
         return cast(var(wide[0], axis, correction, keepdims), x.dtype)
     distance = x - Mean.call(x, axis, True)
-    squares = Mean.call(distance * distance, axis, keepdims)
-    count = count_along(x.shape, axis)
+    squares = distance * distance
     if correction == 0:
-        return squares
-    return squares * (count * _inverse(count - correction))
+        return Mean.call(squares, axis, keepdims)
+    return Sum.call(squares, axis, keepdims) * _inverse(count_along(x.shape, axis) - correction)
 
 
 @checked

@@ -173,8 +173,8 @@ def max_pooling(  # noqa: D417
 
     Returns:
         (n, c, $e) with sizes as in `convolution_$rank`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient, and padding
-        never does.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient,
+        and padding never does.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
