@@ -22,7 +22,7 @@ from core.typing import Count
 def fit(
     model: Link,
     data: Any,
-    epochs: float = 10,
+    epochs: Count = 10,
     *,
     optimizer: Optimizer | str = "Adam",
     validation: Any = None,
@@ -44,8 +44,8 @@ def fit(
         model: A link. Without `loss`, it is called with a batch and returns the loss, as
             `links.Classifier` does.
         data: A dataset of tuples, a tuple of arrays of one length, or an iterator.
-        epochs: How many passes over the data, more than 0; counted from the beginning of a run
-            that is resumed.
+        epochs: How many passes over the data, each of which ends with the evaluation, the log and
+            the snapshot; counted from the beginning of a run that is resumed.
         optimizer: One, set up or not, or the name of one in `core.optimizers`.
         validation: Likewise for an evaluation after each epoch, or None.
         loss: Called with the model's output and the last array of the batch, the others being the
@@ -59,7 +59,7 @@ def fit(
         show: Print a table with a line for each epoch.
 
     Raises:
-        ValueError: No optimizer has this name, or epochs are not positive.
+        ValueError: No optimizer has this name, or epochs or examples are not whole numbers above 0.
 
     >>> import core, numpy as np, tempfile
     >>> import core.functions as F, core.links as L
@@ -72,8 +72,6 @@ def fit(
     >>> trainer.updater.iteration
     8
     """
-    if not epochs > 0:
-        raise ValueError(f"fit: expected more than 0 epochs, got {epochs}")
     optimizer = _optimizer(optimizer)
     if optimizer.target is not model:
         optimizer.setup(model)

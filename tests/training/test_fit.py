@@ -123,8 +123,10 @@ def test_a_pass_over_few_examples_is_a_step_of_them_all(n, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="more than 0 epochs, got 0"):
+    with pytest.raises(ValueError, match=r"epochs to be a whole number in \[1, inf\), got int 0"):
         fitted(tmp_path, 0)
+    with pytest.raises(TypeError, match=r"whole number .* got float 2.5; round it"):
+        fitted(tmp_path, 2.5)  # of the last half nothing would be logged, evaluated or saved
     with pytest.raises(TypeError, match="got 1 array in a batch"):
         training.fit(network(), (X,), 1, loss=F.mean_squared_error, out=tmp_path, show=False)
     with pytest.raises(ValueError, match="batch_size"):

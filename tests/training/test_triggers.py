@@ -128,6 +128,13 @@ def test_manual_schedules(points, save_at):
     assert fired(lambda: triggers.ManualScheduleTrigger(3, "iteration"), 9, save_at=3) == [3]
 
 
+@pytest.mark.parametrize("points", ["2", ["two"], [None], [1, float("nan")], None, [[1]]])
+def test_points_that_are_no_numbers_are_refused(points):
+    """They were errors of the first update, or never came."""
+    with pytest.raises((TypeError, ValueError), match="expected a number for a point, got"):
+        triggers.ManualScheduleTrigger(points, "epoch")
+
+
 @given(st.integers(2, 60), st.data())
 def test_fractions_of_epochs_in_a_schedule_are_reached_when_they_are_complete(per_epoch, data):
     """As sums, products and quotients have them: 0.1 * 3 is above 0.3, at which it was missed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from core.errors.scalars import as_number
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from plugins.training.triggers.interval_trigger import ROUNDING, Progress, checked_unit
@@ -25,7 +26,8 @@ class ManualScheduleTrigger(NeedsInit):
     """
 
     def __init__(self, points: float | Iterable[float], unit: str) -> None:
-        self.points = list(points) if isinstance(points, Iterable) else [points]
+        given = points if isinstance(points, Iterable) else [points]
+        self.points = [as_number("ManualScheduleTrigger", "a point", each) for each in given]
         self.unit = checked_unit("ManualScheduleTrigger", unit)
         self._progress = Progress(unit)
 
