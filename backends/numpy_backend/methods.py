@@ -17,6 +17,7 @@ from backends.numpy_backend.kernels import compiler
 _Array = np.ndarray
 _added: Any = np.add.reduce
 FEW = 256  # elements, with which next to no product would be divided
+COPIED = 4096  # elements, of which a copy is made sooner than a view that repeats others
 
 
 def reshape(a: Any, /, shape: Any, **options: Any) -> Any:
@@ -77,6 +78,8 @@ def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Any:
     if options or type(axis) is not int or not _alike(arrays):
         return np.stack(arrays, axis, **options)
     shape = arrays[0].shape
+    if axis == 0 and shape:
+        return np.concatenate(arrays).reshape((len(arrays), *shape))
     place = axis if axis >= 0 else axis + len(shape) + 1
     if not 0 <= place <= len(shape):
         return np.stack(arrays, axis)  # refuses it
@@ -120,8 +123,8 @@ def ones_like(a: Any, dtype: Any = None, **options: Any) -> Any:
 
 
 def broadcast_to(a: Any, shape: Any, **options: Any) -> Any:
-    """`numpy.broadcast_to`; a copy, which is made sooner than the view."""
-    if type(a) is _Array and type(shape) is tuple and not options and prod(shape) < FEW:
+    """`numpy.broadcast_to`; a copy of what has less than `COPIED` elements."""
+    if type(a) is _Array and type(shape) is tuple and not options and prod(shape) < COPIED:
         y = np.empty(shape, a.dtype)
         y[...] = a
         return y

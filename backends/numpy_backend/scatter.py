@@ -7,33 +7,45 @@ same order, and so give the same bits.
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.typing import Array
 
+CALLS = 8  # of NumPy's, instead of the loop; see `compiler.suits`
 SMALL = 256  # below so many elements, setting up costs more than it saves
+_least, _greatest = np.minimum.reduce, np.maximum.reduce  # without the Python of methods
+
+
+@cache
+def _loops() -> Any:
+    """The loops, imported when values are first added by one."""
+    from backends.numpy_backend.kernels.compiled.array import scatter
+
+    return scatter
 
 
 def scatter_add(a: Array, index: Any, values: Any) -> None:
     """`a[index] += values` in place, repeated places added to as often as they are named."""
-    if _is_basic(index) or _is_mask(index):  # no place comes twice
+    parts = index if isinstance(index, tuple) else (index,)
+    if all([_is_basic(part) for part in parts]) or _is_mask(index):  # no place comes twice
         a[index] += values
     elif not a.flags.writeable:  # numpy.add.at would write all the same
         raise ValueError("scatter_add: expected an array to add to, got a read-only one. Copy it.")
-    elif not (_adds_rows(a, index, values) or _adds_elements(a, index, values)):
+    elif not (_adds_rows(a, parts, values) or _adds_elements(a, index, values)):
         np.add.at(a, index, values)
 
 
-def _is_basic(index: Any) -> bool:
-    """Whether an index is made of integers, slices, None and the ellipsis."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part)
-        for part in parts
-    )
+_BASIC = frozenset({slice, type(None), type(...), int})
+
+
+def _is_basic(part: Any) -> bool:
+    """Whether it is an integer, a slice, None or the ellipsis, of which indices may be made."""
+    return type(part) in _BASIC or (type(part) is not np.ndarray and _is_integer(part))
 
 
 def _is_mask(index: Any) -> bool:
@@ -44,13 +56,14 @@ def _is_integer(part: Any) -> bool:
     return not isinstance(part, bool) and hasattr(part, "__index__") and not hasattr(part, "shape")
 
 
-def _one_axis(ndim: int, index: Any) -> tuple[int, Array] | None:
+def _one_axis(ndim: int, parts: tuple[Any, ...]) -> tuple[int, Array] | None:
     """The axis and the integers, where an index has whole axes beside one array of integers."""
-    parts = index if isinstance(index, tuple) else (index,)
     arrays = [i for i, part in enumerate(parts) if isinstance(part, np.ndarray)]
     if len(arrays) != 1 or parts[arrays[0]].dtype.kind not in "iu":
         return None
     at = arrays[0]
+    if len(parts) == 1:
+        return (0, parts[0]) if ndim else None
     rest = [part for part in parts if part is ...]
     whole = [part for part in parts if isinstance(part, slice) and part == slice(None)]
     if len(rest) > 1 or len(whole) + len(rest) + 1 < len(parts) or len(whole) >= ndim:
@@ -59,7 +72,7 @@ def _one_axis(ndim: int, index: Any) -> tuple[int, Array] | None:
     return (ndim - len(parts) + at if before_it else at), parts[at]
 
 
-def _adds_rows(a: Array, index: Any, values: Any) -> bool:
+def _adds_rows(a: Array, index: tuple[Any, ...], values: Any) -> bool:
     """Add whole rows, the index being one array of integers within bounds; say whether it was."""
     found = _one_axis(a.ndim, index)
     if found is None or a.ndim < 2 or not a.flags.c_contiguous:
@@ -72,13 +85,11 @@ def _adds_rows(a: Array, index: Any, values: Any) -> bool:
     found_rows = _from_front(numbers, n)
     if found_rows is None:
         return False
-    rows = found_rows.reshape(-1)
-    spread = np.broadcast_to(values, before + numbers.shape + after)
+    rows, shape = found_rows.reshape(-1), before + numbers.shape + after
+    spread = values if np.shape(values) == shape else np.broadcast_to(values, shape)
     if _in_loop(a, spread):
-        from backends.numpy_backend.kernels.compiled.array.scatter import add_rows
-
         tables = a.reshape(prod(before), n, width)
-        add_rows(tables, rows, np.asarray(spread, a.dtype))
+        _loops().add_rows(tables, rows, np.asarray(spread, a.dtype))
         return True
     if before:
         rows = (np.arange(0, prod(before) * n, n)[:, None] + rows).reshape(-1)
@@ -109,7 +120,7 @@ def _from_front(numbers: Array, n: int) -> Array | None:
     """Numbers of n places counted from the front, each in its own memory; None beyond the ends."""
     if numbers.size == 0:
         return None
-    low, high = int(numbers.min()), int(numbers.max())
+    low, high = int(_least(numbers, None)), int(_greatest(numbers, None))
     if low < -n or high >= n:
         return None
     found = numbers.astype(np.intp)  # int8 has no number for the last of 200 rows
@@ -120,7 +131,5 @@ def _from_front(numbers: Array, n: int) -> Array | None:
 
 def _in_loop(a: Array, values: Array) -> bool:
     """Whether to add by a compiled loop: there are loops, and values enough of a table's own."""
-    from backends.numpy_backend.kernels import compiler
-
-    fits = values.size >= compiler.SMALL and a.dtype in compiler.FLOATS
+    fits = values.size * CALLS >= compiler.SMALL and a.dtype in compiler.FLOATS
     return fits and compiler.available() and not np.may_share_memory(a, values)

@@ -45,7 +45,8 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
     dtypes are never cast silently.
     """
-    if not isinstance(variable, Variable) or (spec := variable._spec) is None or not is_array(x):
+    beside = isinstance(variable, Variable) and not isinstance(x, Variable)
+    if not beside or (spec := variable._spec) is None or not is_array(x):
         return x
     if BACKENDS[type(x)] is not spec.backend:
         variable, x = beside_traced((variable, x))

@@ -30,8 +30,10 @@ class OneHot(FunctionNode):
     def compute(self, xp, x):
         refuse_outside("OneHot", self.backend, "x", x, self.num_classes, LABELS)
         classes = xp.arange(self.num_classes, dtype=xp.int64, device=x.device)
-        marks = xp.astype(x, xp.int64)[..., None] == classes
-        return xp.astype(xp.moveaxis(marks, -1, self.axis), self.backend.dtype(self.dtype))
+        axis = self.axis % (x.ndim + 1)
+        classes = xp.reshape(classes, (-1, *(1,) * (x.ndim - axis)))
+        marks = xp.expand_dims(xp.astype(x, xp.int64), axis=axis) == classes
+        return xp.astype(marks, self.backend.dtype(self.dtype))
 
 
 @checked

@@ -104,7 +104,7 @@ def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
     """
     x = as_variable(x)
     widths = _pairs("pad_width", pad_width, x.ndim)
-    if any([min(pair) < 0 for pair in widths]):
+    if any([before < 0 or after < 0 for before, after in widths]):
         raise ValueError(f"pad: expected widths of at least 0, got {pad_width}")
     known = ["constant", *SOURCES, *_BORDERS]
     if mode not in known:
@@ -112,9 +112,10 @@ def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
             f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
         )
     whole = tuple([(int(before), int(after)) for before, after in widths])
-    keyword, default = _KEYWORDS.get(mode, ("", 0))
-    values = taking(_GIVEN[keyword], "pad", keyword)(keywords.pop(keyword, default))
-    values = _pairs(keyword, values, x.ndim)
+    keyword, given = _KEYWORDS.get(mode, ("", 0))
+    if keyword in keywords:
+        given = taking(_GIVEN[keyword], "pad", keyword)(keywords.pop(keyword))
+    values = _pairs(keyword, given, x.ndim)
     if keywords:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
@@ -128,6 +129,8 @@ def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
 
 def _pairs(name: str, given: Any, ndim: int) -> Pairs:
     """A pair for each axis, from one for each, one for all, or a number."""
+    if type(given) is tuple and len(given) == ndim and all([_is_pair(row) for row in given]):
+        return given
     given = python_number(given)
     if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         return ((given, given),) * ndim
@@ -142,6 +145,10 @@ def _pairs(name: str, given: Any, ndim: int) -> Pairs:
             f"pad: expected {name} to be {ndim} pairs, a pair or a number; got {given}"
         )
     return tuple(rows)
+
+
+def _is_pair(row: Any) -> bool:
+    return type(row) is tuple and len(row) == 2 and type(row[0]) is type(row[1]) is int
 
 
 def _from_itself(x: Variable, widths: tuple[tuple[int, int], ...], mode: str) -> Variable:
@@ -191,7 +198,6 @@ _KEYWORDS = {
 
 _NUMBERS = kind_of("float | list[float | list[float]]")
 _GIVEN = {
-    "": _NUMBERS,
     "constant_values": _NUMBERS,
     "end_values": _NUMBERS,
     "stat_length": kind_of("int | list[int | list[int]] | None"),

@@ -5,6 +5,7 @@ The formula takes all four pixels around the places from a copy of the images wi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.elementary import ONE, ZERO
 from backends.numpy_backend.kernels.compiler import (
     FLOATS,
+    MANY,
     Array,
     Indices2,
     Read2,
@@ -165,11 +167,14 @@ def _around(shape: Shape, grid: Array) -> tuple[Array, tuple[Any, ...], Array, A
     return places, halves, pixels, shares
 
 
+_large = partial(large, calls=MANY)
+
+
 @in_loops
-@large
+@_large
 def sampler(f: Any, xp: Any, x: Array, grid: Array) -> Any:
     """The formula's, with its bits."""
-    if not suits(x) or grid.dtype != x.dtype:
+    if not suits(x, calls=MANY) or grid.dtype != x.dtype:
         return NotImplemented
     n, c, h, w = x.shape
     _, _, pixels, shares = _around(x.shape, grid)
@@ -181,12 +186,12 @@ def sampler(f: Any, xp: Any, x: Array, grid: Array) -> Any:
 
 
 @in_loops
-@large
+@_large
 def sampler_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """The formula's, summed in another order."""
     x, grid = f._sources[0].data, f._sources[1].data  # x is kept for the places' gradient alone
     (n, c, h, w), dtype = f._sources[0].spec.shape, g.dtype
-    if n * c * h * w < compiler.SMALL or dtype not in FLOATS or grid.dtype != dtype:
+    if n * c * h * w * MANY < compiler.SMALL or dtype not in FLOATS or grid.dtype != dtype:
         return NotImplemented
     places, halves, pixels, shares = _around((n, c, h, w), grid)
     (given,) = dense(g.reshape(n * c, -1))

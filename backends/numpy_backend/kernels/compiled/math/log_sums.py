@@ -6,6 +6,7 @@ the formula joins neighbours, then pairs, then fours, each time by an exponentia
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, log
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.elementary import FLOAT, ONE, ZERO, exp
 from backends.numpy_backend.kernels.compiler import (
+    MANY,
     Read2,
     Write2,
     compiled,
@@ -41,10 +43,10 @@ def _along_rows(x: Read2, y: Write2, start: int, stop: int) -> None:
             y[r, i] = FLOAT(top + log(total))
 
 
-@large
+@partial(large, calls=MANY)
 def logcumsumexp(f: Any, xp: Any, x: Any) -> Any:
     """Along an axis, which is brought to the end, or all elements."""
-    if not suits(x):
+    if not suits(x, calls=MANY):
         return NotImplemented
     rows = x.reshape(-1) if f.axis is None else np.moveaxis(x, f.axis, -1)
     (flat,) = contiguous(rows)

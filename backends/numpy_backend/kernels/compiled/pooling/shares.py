@@ -9,6 +9,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiler import (
+    MANY,
     ROWS,
     Array,
     Indices2,
@@ -76,7 +77,7 @@ def _whole(f: Any, shape: tuple[int, ...]) -> tuple[int, Any] | None:
 
 def means_of_shares(f: Any, xp: Any, x: Array) -> Any:
     """The means of windows."""
-    found = _whole(f, x.shape) if suits(x) else None
+    found = _whole(f, x.shape) if suits(x, calls=MANY) else None
     if found is None:
         return NotImplemented
     axis, windows = found
@@ -87,7 +88,7 @@ def means_of_shares(f: Any, xp: Any, x: Array) -> Any:
 def means_of_shares_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """Each gradient, divided by the length of its window, for every element of this."""
     shape = f._sources[0].spec.shape
-    found = _whole(f, shape) if suits(g) else None
+    found = _whole(f, shape) if suits(g, calls=MANY) else None
     if found is None:
         return NotImplemented
     return (_divided(_spread, g, np.zeros(shape, g.dtype), *found),)
