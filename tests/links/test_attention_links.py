@@ -206,3 +206,14 @@ def test_heads_that_do_not_divide_are_refused():
         L.MultiHeadAttention(4, 3)
     with pytest.raises(ValueError, match="expected a size that 0 heads divide, got 4"):
         L.MultiHeadAttention(4, 0)
+
+
+def test_a_mask_of_keys_is_refused_with_the_cure():
+    layer, x, memory = L.MultiHeadAttention(4, 2, key_size=6), X.astype("f"), MEMORY.astype("f")
+    seen = np.array([[True] * 5, [True] * 3 + [False] * 2])  # (n, m)
+    with pytest.raises(
+        core.errors.InvalidType, match=r"Cure: write mask\[:, None\]: it has one row"
+    ):
+        layer(x, memory, mask=seen)
+    y = layer(x, memory, mask=seen[:, None]).array
+    np.testing.assert_allclose(y[1:], layer(x[1:], memory[1:, :3]).array, rtol=1e-4, atol=1e-5)

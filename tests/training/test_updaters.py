@@ -1,5 +1,6 @@
 """Updaters: what they take, what they call the loss with, and what a trainer asks of them."""
 
+import warnings
 import weakref
 
 import pytest
@@ -118,3 +119,32 @@ def test_an_iterator_may_count_no_epochs(tmp_path, accumulate):
     assert [each["iteration"] for each in trained.get_extension("LogReport").log] == [1, 2, 3]
     with pytest.raises(AttributeError, match=r"Batches has no epoch_detail.*\(100, 'iteration'\)"):
         made((1, "epoch")).run()
+
+
+class Own(training.StandardUpdater):
+    """An updater whose step is one of its own."""
+
+    def update_core(self):
+        optimizer = self.get_optimizer("main")
+        optimizer.update(optimizer.target, *self.converter(self.next_batch()))
+
+
+class Around(training.StandardUpdater):
+    """An updater that does something around the usual step."""
+
+    def update_core(self):
+        super().update_core()
+
+
+@pytest.mark.parametrize("settings", [{}, {"capture": True}, {"accumulate": 2}])
+@pytest.mark.parametrize("kind", [training.StandardUpdater, Around, Own])
+def test_settings_that_a_step_of_ones_own_does_not_follow_are_told_once(kind, settings):
+    optimizer = core.optimizers.SGD().setup(small.Model())
+    updater = kind(core.iterators.SerialIterator(small.data(), 8), optimizer, **settings)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        updater.update()
+        updater.update()
+    assert len(told) == (kind is Own and bool(settings))
+    for each in told:
+        assert "have no effect, for its update_core is one of its own" in str(each.message)

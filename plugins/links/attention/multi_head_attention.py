@@ -133,10 +133,12 @@ class MultiHeadAttention(Chain):
         wide = (1,) * (4 - len(mask.shape)) + tuple(mask.shape)
         fits = len(wide) == 4 and all(a in (1, b) for a, b in zip(wide, scores, strict=True))
         if len(shape) < 2 or not fits:
+            of_keys = shape == (scores[0], scores[3])
             raise InvalidType(
                 f"mask.shape is (l, m), (n, l, m) or (n, h, l, m) of {scores}",
                 str(shape),
                 operation="MultiHeadAttention",
+                cure="write mask[:, None]: it has one row for each example." if of_keys else "",
             )
         return mask
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
-from core.errors import GraphError, nearest
+from core.errors import GraphError, nearest, place
 from core.errors.kinds import checked
 from core.errors.set_by_init import set_by_init
 from core.link import Link
@@ -44,7 +44,8 @@ class StandardUpdater(Updater):
     With `capture` the update is recorded and replayed, as `core.capture` says; `captured` is the
     step then, with its `report`. Its options are given as `capture=core.capture(fuse=True)`.
 
-    Override `update_core` for other ways of updating.
+    Override `update_core` for other ways of updating; where it does not call this one,
+    `accumulate` and `capture` have no effect, which a warning says.
 
     >>> import core.links as L, numpy as np
     >>> from core import iterators, optimizers
@@ -84,6 +85,7 @@ class StandardUpdater(Updater):
         self.capture = capture
         self.captured: Captured | None = None
         self._captured_step: Any = None
+        self._unused = capture is not False or accumulate != 1  # until update_core has seen them
         self.iteration = 0
         self._began_at: float | None = None  # epoch_detail when the last of several batches began
         self._device = device
@@ -195,6 +197,13 @@ class StandardUpdater(Updater):
         """Make one update and count it."""
         self.update_core()
         self.iteration += 1
+        if self._unused:
+            self._unused = False
+            place.warn(
+                f"{type(self).__name__}: accumulate and capture have no effect, for its "
+                "update_core is one of its own. Let that call optimizer.accumulate for each part, "
+                "and a step that core.capture has made."
+            )
 
     def count(self) -> None:
         """Count a step that somebody else has made with a batch of the main iterator."""
@@ -210,6 +219,7 @@ class StandardUpdater(Updater):
 
     def update_core(self) -> None:
         """Take a batch, or as many as are accumulated; compute the loss, update."""
+        self._unused = False
         optimizer = self.get_optimizer("main")
         if self.accumulate == 1 and self.capture:
             call_with(self._captured(), self.converter(self.next_batch(), self._input_device))
