@@ -459,23 +459,19 @@ def test_a_device_may_have_a_stream_of_its_own(random):
 
 # -- for GPUs -------------------------------------------------------------------------------------
 
-CAPABILITIES = ["70", "80", "90"]
-
 
 @pytest.mark.cupy
 @pytest.mark.skipif(find_spec("cupy") is None, reason="CuPy is not installed")
-@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("capability", ["70", "80", "90"])
 def test_every_kernel_compiles(capability, every_source):
-    """Each for one of these in turn: no line of theirs hangs on what a GPU is capable of."""
     from cupy_backends.cuda.libs import nvrtc
 
     by_preamble = {}
-    for source in every_source[CAPABILITIES.index(capability) :: len(CAPABILITIES)]:
+    for source in every_source:
         by_preamble.setdefault(source.preamble, []).append(source)
     for preamble, sources in by_preamble.items():
         named = [source._replace(name=f"kernel{i}") for i, source in enumerate(sources)]
         text = PRELUDE + preamble + "".join([source.kernel() for source in named])
-        assert "__CUDA_ARCH" not in text
         program = nvrtc.createProgram(text, "kernels.cu", (), ())
         try:
             nvrtc.compileProgram(program, (f"-arch=sm_{capability}", *OPTIONS))
