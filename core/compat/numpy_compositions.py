@@ -123,8 +123,8 @@ def _nan_to_num(
 
 
 def _outer(a: Any, b: Any) -> Variable:
-    column, row = map(functions.flatten, _both(a, b))
-    return functions.expand_dims(column, 1) * row
+    a, b = _both(a, b)
+    return functions.reshape(a, (a.size, 1)) * (b if b.ndim == 1 else functions.flatten(b))
 
 
 def _ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Variable:

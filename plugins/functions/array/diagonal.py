@@ -33,7 +33,8 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Varia
     """
     x = as_variable(x)
     rows, columns = known_axes("diagonal", (axis1, axis2), x.ndim)
-    x = moveaxis(x, (rows, columns), (-2, -1))
+    if (rows, columns) != (x.ndim - 2, x.ndim - 1):
+        x = moveaxis(x, (rows, columns), (-2, -1))
     n, m = x.shape[-2:]
     first = offset if offset >= 0 else -offset * m
     count = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)

@@ -211,8 +211,10 @@ def fixed_batch_normalization(
     shape = _shape(f, x, gamma, beta, mean, var) if suits(x, calls=CALLS) else None
     if shape is not None and x.size < few_statistics.MOST:
         return few_statistics.fixed_batch_normalization(f, x, (gamma, beta, mean, var), shape)
-    if shape is None or shape[2] == 1:
+    if shape is None:
         return NotImplemented
+    if shape[2] == 1:
+        return columns.affine(x, mean, gamma / np.sqrt(var + f.eps), beta)
     rows = np.ascontiguousarray(x).reshape(-1, shape[2])
     (mean,) = contiguous(mean)
     return _normalized(rows, mean, var.reshape(-1) + f.eps, gamma, beta).reshape(x.shape)

@@ -122,6 +122,17 @@ def _gradients(
             out[i] = k[i] / d[i] * given[i] - a[i] - b[i] * (row[i] - m[i])
 
 
+@compiled
+def _affine(
+    x: Read2, mean: Read1, scale: Read1, shift: Read1, y: Write2, start: int, stop: int
+) -> None:
+    """(x - mean) scale + shift of rows `start` to `stop`."""
+    for r in range(start, stop):
+        row, out = x[r], y[r]
+        for i in range(row.size):
+            out[i] = (row[i] - mean[i]) * scale[i] + shift[i]
+
+
 def _divide(loop: Any, x: Array, *others: Any) -> None:
     parallel.divide(loop, x.shape[1], -(-LEAST // len(x)), x, *others)
 
@@ -133,6 +144,15 @@ def batch_normalization(x: Array, gamma: Array, beta: Array, eps: float) -> tupl
     given = *contiguous(gamma, beta), x.dtype.type(eps)
     _divide(_normalized, rows, *given, mean, var, scale, part, y)
     return y.reshape(x.shape), mean.reshape(gamma.shape), var.reshape(gamma.shape)
+
+
+def affine(x: Array, mean: Array, scale: Array, shift: Array) -> Array:
+    """(x - mean) scale + shift of the channels, which lie side by side."""
+    rows = np.ascontiguousarray(x).reshape(-1, scale.size)
+    y = np.empty_like(rows)
+    each = contiguous(mean, scale, shift)
+    parallel.divide(_affine, len(rows), -(-LEAST // scale.size), rows, *each, y)
+    return y.reshape(x.shape)
 
 
 def batch_normalization_gradient(
