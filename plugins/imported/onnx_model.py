@@ -148,7 +148,7 @@ def _value(x: Any) -> Any:
     """What a model takes: a Variable, a list of such, text, or None."""
     if isinstance(x, (list, tuple)):
         return [_value(each) for each in x]
-    if isinstance(x, (str, np.ndarray)) and np.asarray(x).dtype.kind in "OUS":
+    if isinstance(x, str) or (isinstance(x, np.ndarray) and x.dtype.kind in "OUS"):
         return np.asarray(x).astype("O")
     x = np.asarray(x) if isinstance(x, np.generic) else x
     return x if x is None else as_variable(x)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from onnx_runs import OPTIONS
 
+import core
+import core.functions as F
 import core.links as L
 from core.errors import CheckpointError
 
@@ -247,6 +249,38 @@ def test_operators_of_integers(op, dtype):
 
 
 # ---------------------------------------------------------------------- images
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@given(
+    size=st.tuples(*[st.integers(3, 8)] * 2),
+    axes=st.tuples(*[st.tuples(*[st.integers(1, 3)] * 2, *[st.integers(0, 2)] * 2)] * 2),
+    more=st.fixed_dictionaries(
+        {"ceil_mode": st.integers(0, 1), "storage_order": st.integers(0, 1)}
+    ),
+)
+def test_maxima_their_places_and_their_gradients(size, axes, more):
+    """Each of several equal elements had the whole gradient, and padding a place."""
+    k, s, before, after = zip(*axes, strict=True)
+    pads = [min(p, n - 1) for p, n in zip((*before, *after), k * 2, strict=True)]
+    x = np.where(RNG.random((2, 2, *size)) < 0.2, 0, -np.inf).astype("f")
+    settings = {"kernel_shape": k, "strides": s, "pads": pads, **more}
+    message, there = one(
+        "MaxPool", {"x": x + RNG.integers(0, 3, x.shape).astype("f")}, 2, **settings
+    )
+    compare(message, there)  # where windows have maxima above -inf
+    v = core.Variable(x)
+    y, places = loaded(message)(v)
+    F.sum(y).backward()
+    at = core.as_array(places) % np.prod(size)
+    order = "F" if more["storage_order"] else "C"
+    at = np.ravel_multi_index(np.unravel_index(at, size, order=order), size)
+    expected = np.array(
+        [np.bincount(each.ravel(), minlength=np.prod(size)) for plane in at for each in plane]
+    )
+    np.testing.assert_array_equal(v.grad, expected.reshape(x.shape))
+    chosen = np.take_along_axis(x.reshape(2, 2, -1), at.reshape(2, 2, -1), 2)
+    np.testing.assert_array_equal(chosen.reshape(y.shape), y.array)
 
 
 def test_sizes_are_the_product_with_scales_in_their_own_precision():

@@ -103,6 +103,8 @@ def test_it_trains_and_is_saved(tmp_path):
     for _ in range(200):
         optimizer.update(lambda: F.mean_squared_error(model(x), t))
     np.testing.assert_allclose(model.W.array, [[1, 2, 3]], atol=1e-3)
+    traced = core.trace(lambda x: model(x).array, x)
+    np.testing.assert_allclose(traced(x), model(x).array, rtol=1e-5)
     core.serializers.save_npz(tmp_path / "model.npz", model)
     again = loaded(exported(model, x))
     np.testing.assert_allclose(again(x).array, model(x).array, rtol=1e-5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,8 @@ _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 def _windowed(x: Any, ksize: Any, before: Any, after: Any) -> None:
     """Refuse padding, and windows over it, of hostile sizes."""
+    if min([*before, *after], default=0) < 0:
+        raise Refused(f"expected padding of at least 0, got {[*before, *after]}")
     whole = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
     sized((*x.shape[:2], *whole))
     if any([not 0 < k <= n for k, n in zip(ksize, whole, strict=True)]) and x.size:
@@ -167,20 +169,47 @@ def _max_pool(node: Any, x: Any) -> Any:
         a = host(x)
         parts = windows.parts(like(x, a.astype("d")), float(np.iinfo(a.dtype).min))
         return [like(x, host(F.max(F.stack(parts), axis=0)).astype(a.dtype)), None]
+    y, numbers = _maxima(windows, x)
+    return [y, like(x, _places_of(node, windows, x, numbers()))] if len(node.outputs) > 1 else y
+
+
+def _maxima(windows: _Windows, x: Any) -> tuple[Any, Callable[[], Any]]:
+    """The maxima, and what gives the number of each in its window: the first of equal ones."""
+    ksize, stride, dilate, before, after, _ = windows
+    if set(dilate) <= {1}:
+        whole = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
+        # As many windows may fit, with as much padding behind as there is before, or more.
+        inner: Any = (..., *map(slice, _counts(whole, ksize, stride, dilate)))
+        x = _padded(x, [(0, max(a - b, 0)) for a, b in zip(after, before, strict=True)], -np.inf)
+        y, found = F.max_pooling_nd(
+            x, ksize, stride, tuple(before), cover_all=False, return_indices=True
+        )
+        return y[inner], lambda: np.asarray(x.backend.to_host(found))[inner]
     stacked = F.stack(windows.parts(x, -np.inf))
     y = F.max(stacked, axis=0)
-    if len(node.outputs) < 2:
-        return y
-    size = x.shape[2:]
-    numbers = np.arange(math.prod(size), dtype="d").reshape((1, 1, *size))
-    if node.get("storage_order", 0):
-        numbers = np.arange(numbers.size, dtype="d").reshape((1, 1, *size[::-1])).T
-        numbers = numbers.reshape((1, 1, *size))
-    places = np.stack([host(p) for p in windows.parts(like(x, numbers), 0.0)])
-    chosen = np.argmax(host(stacked), axis=0)[None]
-    found = np.take_along_axis(np.broadcast_to(places, stacked.shape), chosen, 0)[0]
+
+    def numbers() -> Any:
+        inside = windows.parts(like(x, np.ones((1, 1, *x.shape[2:]), "f")), 0.0)
+        elements = host(stacked)
+        alike = (elements == host(y)) | np.isnan(elements)
+        return np.argmax(alike & (np.stack([*map(host, inside)]) > 0), axis=0)
+
+    return y, numbers
+
+
+def _places_of(node: Any, windows: _Windows, x: Any, numbers: Any) -> Any:
+    """Where in the input the elements lie that have these numbers in windows, by one number."""
+    size, out = x.shape[2:], numbers.shape[2:]
+    along = zip(
+        *(np.unravel_index(numbers, windows.ksize), np.indices(out, sparse=True)),
+        *(windows.stride, windows.dilate, windows.before, size),
+        strict=True,
+    )
+    at = [np.clip(o * s + i * d - b, 0, n - 1) for i, o, s, d, b, n in along]
+    order: Any = "F" if node.get("storage_order", 0) else "C"
     planes = np.arange(math.prod(x.shape[:2])).reshape((*x.shape[:2], *(1,) * len(size)))
-    return [y, like(x, (found + planes * numbers.size).astype("int64"))]
+    found = np.ravel_multi_index(at, size, order=order) + planes * math.prod(size)
+    return found.astype("int64")
 
 
 @plain
