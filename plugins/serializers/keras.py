@@ -12,6 +12,7 @@ from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, File, contents
 from plugins.serializers.keras_file import KINDS, Layer, layers_of
 from plugins.serializers.keras_names import Unit, units_of
+from plugins.serializers.keras_settings import NORMS
 from plugins.serializers.loading import EntriesDeserializer, load_entries
 from plugins.serializers.matching import Mapped, Matches, Matching, renamed, shapes_of
 
@@ -131,7 +132,9 @@ class _Matching(Matching):
         """What speaks against the first layer that fits; '' where nothing does."""
         if not fitting:
             shapes = "; ".join([f"{x.path} {shapes_of(x.arrays)}" for x in there])
-            return f"no layer fits; there are {shapes or 'none'}"
+            one = any([x.kind in NORMS and len(x.arrays) % 2 for x in there])
+            cure = ", of which one is gamma or beta: give model.keras, which tells" * one
+            return f"no layer fits; there are {shapes or 'none'}{cure}"
         first = fitting[0][0]
         apart = [x for x, _ in fitting if _doubtful(first, x)]
         if apart and not (self._ordered or self._by_path):

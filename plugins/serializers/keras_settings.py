@@ -17,7 +17,7 @@ from plugins.serializers.entries import Array
 Settings: TypeAlias = Mapping[str, Any]
 """What a layer was made with, by the names of arguments."""
 
-_NORMS = ("batch_normalization", "layer_normalization", "group_normalization")
+NORMS = ("batch_normalization", "layer_normalization", "group_normalization")
 _TOLD = ("gamma", "beta", "moving_mean")
 
 
@@ -58,7 +58,7 @@ def told_by(names: Sequence[str]) -> Settings:
 
 def completed(kind: str, arrays: list[Array], settings: Settings) -> list[Array]:
     """The arrays of a layer, with those that stand for what it was made without."""
-    if kind in _NORMS and arrays:
+    if kind in NORMS and arrays:
         like = arrays[0]
         if settings.get("scale") is False:
             arrays = [np.ones_like(like), *arrays]

@@ -212,6 +212,18 @@ def test_what_normalizations_lack_is_not_taken_for_what_they_have(told, scale, c
         near(link.beta, arrays["beta"] if center else np.zeros(3))
 
 
+def test_what_tells_gamma_from_beta_is_named_where_nothing_does():
+    arrays = [draw(3), draw(3), draw(3)]
+    with pytest.raises(
+        CheckpointError, match=r"one is gamma or beta: give model\.keras, which tells"
+    ):
+        load_keras(laid_out(**{NORM: arrays}), L.BatchNormalization(3))
+    for name in ("gamma", "beta"):
+        link = L.BatchNormalization(3, use_gamma=name == "gamma", use_beta=name == "beta")
+        load_keras(laid_out(**{NORM: arrays}), link)
+        near(getattr(link, name), arrays[0])
+
+
 def test_settings_of_two_layers_of_one_name_tell_nothing():
     norm = [
         {"class_name": "A", "config": {"name": "bn", "scale": scale}} for scale in (True, False)
