@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import permutations
 from typing import Any, cast
 
@@ -153,8 +154,18 @@ def shapes_by_name(op: Any, names: tuple[str, ...], shapes: list[Shape]) -> dict
 def _draw_count(draw: Draw, domain: Domain) -> int:
     least, most = domain.signature.counts
     if most is None:
-        return draw(st.sampled_from((least + 1, least, least + 2)))  # type: ignore[no-any-return]
-    return draw(st.sampled_from(range(most, least - 1, -1)))  # type: ignore[no-any-return]
+        return draw(_one_of((least + 1, least, least + 2)))  # type: ignore[no-any-return]
+    return draw(_one_of(range(most, least - 1, -1)))  # type: ignore[no-any-return]
+
+
+@lru_cache(256)  # Hypothesis looks through each new strategy before it draws from it
+def _one_of(options: Any) -> Any:
+    return st.sampled_from(options)
+
+
+@lru_cache(16)
+def _sizes(ndim: int) -> Any:
+    return st.lists(_one_of((3, 2, 1, 4)), min_size=ndim, max_size=ndim)
 
 
 class _Shapes:
@@ -184,15 +195,12 @@ class _Shapes:
 
     def _size(self, name: str) -> int:
         lo, hi = cast("tuple[int, int]", self._domain.dims.get(name, (1, 4)))
-        return self._draw(st.sampled_from(_middle_out(lo, hi)))  # type: ignore[no-any-return]
+        return self._draw(_one_of(_middle_out(lo, hi)))  # type: ignore[no-any-return]
 
     def _group(self, group: str) -> Shape:
         least = self._least_rank()
         lo, hi = cast("tuple[int, int]", self._domain.dims.get(group, (least, 3)))
-        ndim = self._draw(st.sampled_from(_middle_out(lo, hi)))
-        return tuple(
-            self._draw(st.lists(st.sampled_from((3, 2, 1, 4)), min_size=ndim, max_size=ndim))
-        )
+        return tuple(self._draw(_sizes(self._draw(_one_of(_middle_out(lo, hi))))))
 
     def _least_rank(self) -> int:
         settings = self._domain.settings.values()
@@ -240,15 +248,15 @@ class _Shapes:
         """`dims`, or dimensions that broadcast to them."""
         if not broadcast:
             return dims
-        kept = self._draw(st.sampled_from(range(len(dims) + 1)))
+        kept = self._draw(_one_of(range(len(dims) + 1)))
         dims = dims[len(dims) - kept :]
         return tuple(1 if self._draw(st.booleans()) else n for n in dims)
 
 
-def _middle_out(lo: int, hi: int) -> list[int]:
+def _middle_out(lo: int, hi: int) -> tuple[int, ...]:
     """The sizes from `lo` to `hi`, a telling one first: tests that run few examples take that."""
     sizes = list(range(lo, hi + 1))
-    return sorted(sizes, key=lambda n: abs(n - (lo + 1 if hi > lo else lo)))
+    return tuple(sorted(sizes, key=lambda n: abs(n - (lo + 1 if hi > lo else lo))))
 
 
 def _vary(draw: Draw, domain: Domain, settings: dict[str, Any], shapes: list[Shape]) -> None:
@@ -294,14 +302,14 @@ def _draw_number(draw: Draw, setting: Number) -> Any:
     lo, hi = setting.lo, setting.hi
     if isinstance(lo, int) and isinstance(hi, int):
         return draw(st.integers(lo, hi))
-    return lo + (hi - lo) * draw(st.sampled_from((4, 0, 1, 2, 3, 5, 6, 7, 8))) / 8
+    return lo + (hi - lo) * draw(_one_of((4, 0, 1, 2, 3, 5, 6, 7, 8))) / 8
 
 
 def _draw_axes(draw: Draw, setting: Axes, ndim: int) -> Any:
     if setting.none and draw(st.booleans()):
         return None
     if setting.permutation:
-        return draw(st.sampled_from(sorted(permutations(range(ndim)), reverse=True)))
+        return draw(_one_of(tuple(sorted(permutations(range(ndim)), reverse=True))))
     if ndim == 0:
         if not setting.none:
             raise _Unfit
@@ -309,7 +317,7 @@ def _draw_axes(draw: Draw, setting: Axes, ndim: int) -> Any:
     if setting.many and draw(st.booleans()):
         chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1))
         return tuple(a - ndim if draw(st.booleans()) else a for a in chosen)
-    return draw(st.sampled_from([*range(ndim), *range(-ndim, 0)]))
+    return draw(_one_of((*range(ndim), *range(-ndim, 0))))
 
 
 # -- values ----------------------------------------------------------------------------------------
