@@ -7,6 +7,7 @@ unless a function is composed of others.
 """
 
 import operator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -73,16 +74,16 @@ class Place:
         self.backend = core.backend.get(name)
         self.xp = namespace_of(self.backend)
         self.draw = make_strategies_namespace(self.xp, api_version="2024.12")
+        self.shapes = self.draw.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=4)
+
+    @cache  # noqa: B019  Hypothesis looks through each new strategy before it draws from it
+    def of(self, dtypes, shape, elements):
+        each = {d: self.draw.arrays(d, shape, elements=dict(elements) or None) for d in dtypes}
+        return st.sampled_from(dtypes).flatmap(each.get)
 
     def arrays(self, kind, shape=None, **elements):
-        shape = (
-            self.draw.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=4)
-            if (shape is None)
-            else shape
-        )
-        return st.sampled_from(DTYPES[kind]).flatmap(
-            lambda dtype: self.draw.arrays(dtype, shape, elements=elements or None)
-        )
+        shape = self.shapes if shape is None else shape
+        return self.of(DTYPES[kind], shape, tuple(elements.items()))
 
     def pairs(self, kind, **elements):
         """Two arrays that broadcast, of dtypes of one kind."""
@@ -90,11 +91,7 @@ class Place:
         return st.tuples(st.sampled_from(_families(kind)), shapes).flatmap(
             lambda drawn: st.tuples(
                 *[
-                    st.sampled_from(drawn[0]).flatmap(
-                        lambda dtype, shape=shape: self.draw.arrays(
-                            dtype, shape, elements=elements or None
-                        )
-                    )
+                    self.of(drawn[0], shape, tuple(elements.items()))
                     for shape in drawn[1].input_shapes
                 ]
             )
@@ -107,7 +104,7 @@ class Place:
 def _families(kind):
     """The dtypes of a kind by what can be promoted to one of them."""
     families = [("bool",), INTEGERS, ("uint64",), FLOATS]
-    return [chosen for f in families if (chosen := [d for d in f if d in DTYPES[kind]])]
+    return [chosen for f in families if (chosen := tuple([d for d in f if d in DTYPES[kind]]))]
 
 
 PLACES = {name: Place(name) for name in ("numpy", "strict")}
