@@ -45,6 +45,12 @@ def plugrad(venv, tmp_path):
     return run
 
 
+@pytest.fixture(scope="module")
+def doctors_word(venv, tmp_path_factory):
+    """What the doctor says of all that is there, plugins with faults among it."""
+    return venv.run("plugrad", "doctor", cwd=tmp_path_factory.mktemp("doctor"), status=1)
+
+
 CONFLICT = """
     import warnings; warnings.simplefilter("ignore")
     import core, core.functions as F
@@ -173,7 +179,7 @@ def test_a_name_whose_module_is_missing(python):
     assert "cannot be imported" in out
 
 
-def test_an_object_of_another_kind(python, plugrad):
+def test_an_object_of_another_kind(python, doctors_word):
     for use, message in (
         (
             "import core.functions as F; F.three",
@@ -188,7 +194,7 @@ def test_an_object_of_another_kind(python, plugrad):
         ),
     ):
         assert message in python(use, "-Wignore", status=1)
-        assert message in plugrad("doctor", status=1)
+        assert message in doctors_word
 
 
 def test_strict(python):
@@ -236,10 +242,9 @@ def test_the_listing(plugrad):
         assert part in text
 
 
-def test_the_doctor(plugrad, tmp_path):
-    out = plugrad("doctor", status=1)
-    assert "plugrad-broken 0.3.1" in out
-    assert "core.functions.mish is claimed by plugrad-mish and plugrad-rival" in out
+def test_the_doctor(plugrad, doctors_word, tmp_path):
+    assert "plugrad-broken 0.3.1" in doctors_word
+    assert "core.functions.mish is claimed by plugrad-mish and plugrad-rival" in doctors_word
     assert "0 problems found." in plugrad("doctor", PLUGRAD_DISABLE_PLUGINS=BAD)
     shadow = tmp_path / "core" / "__init__.py"
     shadow.parent.mkdir()
