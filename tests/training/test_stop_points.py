@@ -107,7 +107,8 @@ def check(stops=((5, "late"), (4, "signal")), **changes):
 @pytest.mark.parametrize("name", [n for n in dir(optimizers) if n[0].isupper()])
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float16", marks=pytest.mark.slow)])
 def test_every_optimizer(name, dtype):
-    check(optimizer=name, dtype=dtype, hooks=True, extensions=[("ExponentialShift", "1")])
+    shift = [("ExponentialShift", "1")]
+    check(optimizer=name, dtype=dtype, hooks=True, extensions=shift, snapshots=4)
 
 
 @pytest.mark.parametrize("seed", ["core", "numpy"])
@@ -140,7 +141,8 @@ def test_every_stop_trigger(name):
 @pytest.mark.parametrize("name", stopping.EXTENSIONS)
 def test_every_extension(name):
     log = [("Evaluator", "epoch")] if name != "Evaluator" else []
-    check([(4, "late"), (4, "signal")], extensions=[(name, "3"), ("LogReport", "3"), *log])
+    added = [(name, "3"), ("LogReport", "3"), *log]
+    check([(4, "late"), (4, "signal")], extensions=added, snapshots=4)
 
 
 def test_nothing_is_left_out():
