@@ -20,7 +20,11 @@ def plain(op: str) -> Any:
 relu = plain("Relu")
 sigmoid = plain("Sigmoid")
 erf = plain("Erf")
-prelu = plain("PRelu")
+
+
+def prelu(g: Graph, call: Applied, x: str, W: str) -> list[str] | None:
+    """PRelu, which broadcasts its slopes alone."""
+    return [g.add("PRelu", x, W)] if call.inputs[0].shape == call.outputs[0].shape else None
 
 
 def clipped_relu(g: Graph, call: Applied, x: str) -> list[str]:

@@ -1,5 +1,7 @@
 """Every operation, written as ONNX and run by onnxruntime, gives what it gives here."""
 
+import math
+
 import numpy as np
 import pytest
 from all_ops import CHECKED
@@ -63,6 +65,14 @@ def test_operation(name):
         compare(message, arrays, expected)
 
     holds()
+
+
+def test_slopes_that_are_larger_than_what_they_are_slopes_of():
+    """PRelu gives the shape of its first input, and checkers refused the file."""
+    for shapes in (((), (1,)), ((2, 1), (1, 3))):
+        x, W = (np.linspace(-1, 1, math.prod(s), dtype="f").reshape(s) for s in shapes)
+        call = lambda x, W: CHECKED["PReLU"].call(x, W).array  # noqa: E731
+        compare(exported(call, (x, W), batch=None), (x, W), [call(x, W)])
 
 
 # What NumPy's functions and operators are given, beside what stands in the domains of operations.
