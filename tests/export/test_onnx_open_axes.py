@@ -107,6 +107,15 @@ def test_sequences_of_any_length(name):
     assert [n.op_type for n in message.graph.node].count(kind) == len(layers)
 
 
+@pytest.mark.parametrize("name", ["NStepLSTM", "NStepBiGRU", "NStepRNNTanh"])
+def test_any_number_of_sequences_of_any_length(name):
+    layers = getattr(L, name)(2, 3, 4, 0.0)
+    none = [None] * layers.n_cells
+    others = [[(1, 5, 3)], [(3, 1, 3)], [(4, 9, 3)]]
+    message = check(lambda x: layers(*none, x)[-1], [(2, 5, 3)], others, LENGTH)
+    assert dims(message) == [["batch", "length", 3], ["batch", "length", 4 * len(layers) // 2]]
+
+
 class Pyramid(core.Chain):
     """Halves an image, doubles it again, and puts both beside each other."""
 

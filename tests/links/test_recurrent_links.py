@@ -441,6 +441,28 @@ def test_sequences_of_one_length_give_what_they_give_beside_others(make):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("make", [L.NStepLSTM, L.NStepBiLSTM, L.NStepBiGRU, L.NStepBiRNNTanh])
+def test_an_array_gives_an_array_of_what_its_sequences_give(make, dropout, begin):
+    layers = make(2, None, 4, dropout)
+    x = core.Variable(RANDOM.uniform(-1, 1, (3, 5, 3)).astype("f"))
+    given = [None] * layers.n_cells
+    if begin:
+        given = [RANDOM.uniform(-1, 1, (len(layers), 3, 4)).astype("f")] * layers.n_cells
+    layers(*given, x)  # sizes the first layer
+    found = []
+    for each in (x, list(x)):
+        core.seed(0)
+        *states, ys = layers(*given, each)
+        core.seed(None)
+        y = ys if each is x else core.functions.stack(ys)
+        (slope,) = core.grad([*states, y], [x], [*states, y * 0.5])
+        found.append([v.array for v in (*states, y, slope)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_each_sequence_is_as_if_it_were_alone():
     layers = L.NStepBiLSTM(2, 3, 2, 0.0)
     xs = [x.astype("f") for x in SEQUENCES]
@@ -466,14 +488,19 @@ def test_layers_refuse_what_they_do_not_take():
     with pytest.raises(RemovedArgument, match="NStepLSTM: .*use_cudnn"):
         L.NStepLSTM(1, 3, 2, 0.0, use_cudnn=True)
     with pytest.raises(
-        TypeError, match="NStepGRU: expected a list of sequences, got nda.* list.xs"
+        TypeError, match="NStepGRU: expected a list of sequences .* an array .*, got ndarray"
     ):
         L.NStepGRU(1, 3, 2, 0.0)(None, X)
     with pytest.raises(ValueError, match="links.NStepGRU: expected sequences .* none at place 1"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [X, X[:0]])
     with pytest.raises(TypeError, match="expected an array .* got list"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [X, X.tolist()])
-    with pytest.raises(TypeError, match="expected a list of sequences, got none"):
+    for shape, where in [((2, 0, 3), "at place 0"), ((0, 2, 3), "at all")]:
+        with pytest.raises(
+            ValueError, match=f"sequences of one element at least, got none {where}"
+        ):
+            L.NStepGRU(1, 3, 2, 0.0)(None, np.zeros(shape, "f"))
+    with pytest.raises(TypeError, match="expected a list of sequences .* got none"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [])
 
 

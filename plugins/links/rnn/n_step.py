@@ -66,6 +66,9 @@ class Unit(Link):
 class NStep(ChainList):
     """Layers of recurrent units that run over a batch of sequences of any lengths.
 
+    The sequences are a list, or an array where all have one length; so are the outputs. An array
+    spares an operation for each sequence, and leaves the size of the batch open.
+
     Its children are the layers, in the order of the layers, and for each of them forward and then
     backward.
     """
@@ -105,36 +108,53 @@ class NStep(ChainList):
         return zeros(xs[0], self.out_size, len(self), len(xs))
 
     def _run(self, states: Sequence[Any], xs: Any) -> tuple[Any, ...]:
-        """The last states and the outputs of the sequences `xs`, in their order."""
+        """The last states and the outputs of the sequences `xs`, in their order and form."""
+        if getattr(xs, "ndim", 0) == 3:
+            self._refuse_empty([xs.shape[1]] * xs.shape[0])
+            *last, y = self._run_together(states, xs, F.swapaxes(xs, 0, 1))
+            return *last, F.swapaxes(y, 0, 1)
         if not isinstance(xs, (list, tuple)) or not xs:
+            got = "none" if isinstance(xs, (list, tuple)) else type(xs).__name__
             raise TypeError(
-                f"links.{type(self).__name__}: expected a list of sequences, got "
-                f"{type(xs).__name__ if not isinstance(xs, (list, tuple)) else 'none'}. "
-                "Of an array (n, length, in_size) list(xs) is one."
+                f"links.{type(self).__name__}: expected a list of sequences (length, in_size), or "
+                f"an array (n, length, in_size) where all have one length, got {got}."
             )
         xs = [as_variable(x) for x in xs]
         lengths = [x.shape[0] for x in xs]
-        if 0 in lengths:
-            raise ValueError(
-                f"links.{type(self).__name__}: expected sequences of one element at least, got "
-                f"none at place {lengths.index(0)}. Leave empty sequences out."
-            )
-        self._size_for(xs[0])
-        order = sorted(range(len(xs)), key=lambda i: -lengths[i])
-        start = self.init_hx(xs) if any([s is None for s in states]) else None
-        given = [start if s is None else _reordered(as_variable(s), order) for s in states]
-        held = [unit() for unit in self]
-        weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
-        arguments = self.n_layers, self.dropout, given, weights, biases
-        together = getattr(self.rnn, "together", None)
-        if together is not None and min(lengths) == max(lengths) and xs[0].ndim == 2:
-            *last, y = together(*arguments, F.stack(xs, axis=1))
+        self._refuse_empty(lengths)
+        if hasattr(self.rnn, "together") and min(lengths) == max(lengths) and xs[0].ndim == 2:
+            *last, y = self._run_together(states, xs, F.stack(xs, axis=1))
             return *last, list(F.separate(y, axis=1))
+        order = sorted(range(len(xs)), key=lambda i: -lengths[i])
+        *numbers, given, weights, biases = self._arguments(states, xs)
+        given = [_reordered(s, order) for s in given]
         steps = F.transpose_sequence([xs[i] for i in order])
-        *last, ys = self.rnn(*arguments[:2], *given, *arguments[3:], steps)
+        *last, ys = self.rnn(*numbers, *given, weights, biases, steps)
         back = sorted(range(len(order)), key=order.__getitem__)
         ys = F.transpose_sequence(ys)
         return *[_reordered(s, back) for s in last], [ys[i] for i in back]
+
+    def _run_together(self, states: Sequence[Any], xs: Any, steps: Variable) -> Any:
+        """The last states, and the outputs as the sequences `xs` are: steps first."""
+        together: Any = self.rnn.together  # type: ignore[attr-defined]
+        return together(*self._arguments(states, xs), steps)
+
+    def _arguments(self, states: Sequence[Any], xs: Any) -> tuple[Any, ...]:
+        """What the layers are run with: two numbers, first states, weights and biases."""
+        self._size_for(xs[0])
+        start = self.init_hx(xs) if any([s is None for s in states]) else None
+        given = [start if s is None else as_variable(s) for s in states]
+        held = [unit() for unit in self]
+        weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
+        return self.n_layers, self.dropout, given, weights, biases
+
+    def _refuse_empty(self, lengths: list[int]) -> None:
+        if not lengths or 0 in lengths:
+            at = f"at place {lengths.index(0)}" if lengths else "at all"
+            raise ValueError(
+                f"links.{type(self).__name__}: expected sequences of one element at least, got "
+                f"none {at}. Leave empty sequences out."
+            )
 
     def _size_for(self, x: Any) -> None:
         """Size the first layer by the first sequence."""
@@ -156,16 +176,16 @@ class NStep(ChainList):
 class NStepOfOneState(NStep):
     """Layers whose units have one state, their output."""
 
-    def forward(self, hx: Any, xs: Any) -> tuple[Variable, list[Variable]]:
+    def forward(self, hx: Any, xs: Any) -> tuple[Variable, Any]:
         """Run the layers.
 
         Args:
             hx: First states (S, n, out_size), S layers in all directions; None for zeros.
-            xs: A list of n sequences (length, in_size).
+            xs: A list of n sequences (length, in_size), or an array (n, length, in_size).
 
         Returns:
             The last states, as `hx`, and a list of the outputs of the last layer, (length, u) for
-            each sequence, u being out_size for each direction.
+            each sequence, u being out_size for each direction; of an array (n, length, u).
         """
         hy, ys = self._run([hx], xs)
         return hy, ys

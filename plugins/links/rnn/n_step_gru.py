@@ -25,6 +25,7 @@ class NStepGRU(NStepOfOneState):
 
     Shapes: called with hx (n_layers, n, u) or None for zeros, and a list xs of n sequences (length,
     in_size); gives the last states, as hx, and a list of outputs (length, u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, u).
 
     Source: Cho et al. 2014 (arXiv:1406.1078), the reset applied after the product.
 
@@ -47,6 +48,7 @@ class NStepBiGRU(NStepOfOneState):
 
     Shapes: called with hx (2 n_layers, n, u) or None for zeros, and a list xs of n sequences
     (length, in_size); gives the last states, as hx, and a list of outputs (length, 2 u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, 2 u).
 
     Source: Schuster and Paliwal 1997, IEEE Transactions on Signal Processing 45(11).
 

@@ -15,17 +15,18 @@ class _NStepLSTM(NStep):
     n_weights = 8
     n_cells = 2
 
-    def forward(self, hx: Any, cx: Any, xs: Any) -> tuple[Variable, Variable, list[Variable]]:
+    def forward(self, hx: Any, cx: Any, xs: Any) -> tuple[Variable, Variable, Any]:
         """Run the layers.
 
         Args:
             hx: First outputs (S, n, out_size), S layers in all directions; None for zeros.
             cx: First cell states, alike.
-            xs: A list of n sequences (length, in_size).
+            xs: A list of n sequences (length, in_size), or an array (n, length, in_size).
 
         Returns:
             The last outputs and cell states, as `hx`, and a list of the outputs of the last layer,
-            (length, u) for each sequence, u being out_size for each direction.
+            (length, u) for each sequence, u being out_size for each direction; of an array (n,
+            length, u).
         """
         hy, cy, ys = self._run([hx, cx], xs)
         return hy, cy, ys
@@ -51,6 +52,7 @@ class NStepLSTM(_NStepLSTM):
 
     Shapes: called with hx and cx (n_layers, n, u), or None for zeros, and a list xs of n sequences
     (length, in_size); gives the last h and c, as hx, and a list of outputs (length, u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, u).
 
     Source: Gers, Schmidhuber and Cummins 2000, Neural Computation 12(10).
 
@@ -72,6 +74,7 @@ class NStepBiLSTM(_NStepLSTM):
 
     Shapes: called with hx and cx (2 n_layers, n, u), or None for zeros, and a list xs of n
     sequences (length, in_size); gives the last h and c, as hx, and a list of outputs (length, 2 u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, 2 u).
 
     Source: Schuster and Paliwal 1997, IEEE Transactions on Signal Processing 45(11).
 

@@ -31,6 +31,7 @@ class NStepRNNTanh(NStepOfOneState):
 
     Shapes: called with hx (n_layers, n, u) or None for zeros, and a list xs of n sequences (length,
     in_size); gives the last states, as hx, and a list of outputs (length, u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, u).
 
     Source: Elman 1990, "Finding structure in time", Cognitive Science 14(2).
 
@@ -53,6 +54,7 @@ class NStepBiRNNTanh(NStepOfOneState):
 
     Shapes: called with hx (2 n_layers, n, u) or None for zeros, and a list xs of n sequences
     (length, in_size); gives the last states, as hx, and a list of outputs (length, 2 u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, 2 u).
 
     Source: Schuster and Paliwal 1997, IEEE Transactions on Signal Processing 45(11).
 
@@ -83,6 +85,7 @@ class NStepRNNReLU(NStepOfOneState):
 
     Shapes: called with hx (n_layers, n, u) or None for zeros, and a list xs of n sequences (length,
     in_size); gives the last states, as hx, and a list of outputs (length, u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, u).
 
     Source: Le, Jaitly and Hinton 2015 (arXiv:1504.00941).
 
@@ -105,6 +108,7 @@ class NStepBiRNNReLU(NStepOfOneState):
 
     Shapes: called with hx (2 n_layers, n, u) or None for zeros, and a list xs of n sequences
     (length, in_size); gives the last states, as hx, and a list of outputs (length, 2 u).
+    Where xs is an array (n, length, in_size), the outputs are one as well: (n, length, 2 u).
 
     Source: Schuster and Paliwal 1997, IEEE Transactions on Signal Processing 45(11).
 
