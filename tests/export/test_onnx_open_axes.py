@@ -182,7 +182,7 @@ def test_what_cannot_be_open_is_refused():
             r"as by numpy\.arange.*makes follows it",
         ),
         (lambda x: F.sum(F.stack([F.exp(x[:, i]) for i in range(x.shape[1])])), "other things"),
-        (lambda x: F.sum(x) * x.shape[1] ** 0.5, r"got 2\.0, "),
+        (lambda x: F.sum(x) * x.shape[1] ** 0.3, r"got 1\.5\d*, "),
         (lambda x: F.unpooling_2d(x[:, None], 2, cover_all=False), "windows lie along an axis"),
     ):
         with pytest.raises(ExportError, match=f"{said}.*dynamic_axes|{said}"):
