@@ -10,6 +10,7 @@ import pytest
 
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import elementary
+from backends.numpy_backend.kernels.compiled.math import exponentials
 from backends.numpy_backend.kernels.compiler import Read1, Write1
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -46,6 +47,19 @@ def _sigmoid(x: Read1, y: Write1) -> None:
         y[i] = sigmoid(x[i])
 
 
+def whole(loop: Any) -> Callable[[Any, Any], None]:
+    """A loop over all elements."""
+    return lambda x, y: loop(x, y, 0, x.size)
+
+
+_anywhere = [
+    (whole(exponentials._expm1), np.expm1, (110, 750)),
+    (whole(exponentials._log1p), np.log1p, (4, 1e9)),
+    (whole(exponentials._sinh), np.sinh, (91, 714)),
+    (whole(exponentials._cosh), np.cosh, (91, 714)),
+]
+
+
 def logistic(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -58,7 +72,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("loop", "exact", "reach"),
     [(_exp, np.exp, (110, 750)), (_expm1, np.expm1, (20, 40)), (_tanh, np.tanh, (12, 25))]
-    + [(_sigmoid, logistic, (80, 700))],
+    + [(_sigmoid, logistic, (80, 700)), *_anywhere],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_within_three_units_in_the_last_place(
@@ -85,6 +99,10 @@ def test_ends_are_exact(dtype: str) -> None:
         (_exp, [0, 0, 1, np.inf, np.inf, np.nan]),
         (_tanh, [-1, -1, 0, 1, 1, np.nan]),
         (_sigmoid, [0, 0, 0.5, 1, 1, np.nan]),
+        (_anywhere[0][0], [-1, -1, 0, np.inf, np.inf, np.nan]),
+        (_anywhere[1][0], [np.nan, np.nan, 0, np.log1p(x[3]), np.inf, np.nan]),
+        (_anywhere[2][0], [-np.inf, -np.inf, 0, np.inf, np.inf, np.nan]),
+        (_anywhere[3][0], [np.inf, np.inf, 1, np.inf, np.inf, np.nan]),
     ):
         loop(x, y)
         np.testing.assert_array_equal(y, np.array(expected, dtype))

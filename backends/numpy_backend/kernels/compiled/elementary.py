@@ -6,7 +6,7 @@ round to it, and NaN of NaN.
 
 from __future__ import annotations
 
-from math import factorial, log
+from math import factorial, inf, log, nan
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from backends.numpy_backend.kernels.compiler import ByType, inlined, number
 
 ZERO, HALF, ONE, TWO = number(0.0), number(0.5), number(1.0), number(2.0)
+QUARTER = number(0.25)
 
 
 FLOAT: Any = ByType(np.float32, np.float64)
@@ -81,6 +82,44 @@ def expm1(x: Any) -> Any:
     return _small_expm1(r) * power + (power - ONE)
 
 
+_ENDS = number(90.0, 712.0)  # beyond, half of e^x is infinite
+_FAR = number(20.0, 40.0)  # from there on 1 is nothing beside e^x, and e^-x nothing beside 1
+
+
+@inlined
+def half_exp(x: Any) -> Any:
+    """e^x / 2 for x from 0 on, finite as long as that is."""
+    x = _ENDS if x > _ENDS else x
+    n = _whole(x * _LOG2_E)
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    part = _whole(n * HALF)
+    return (_small_expm1(r) + ONE) * _power_of_two(part) * _power_of_two(n - ONE - part)
+
+
+@inlined
+def expm1_anywhere(x: Any) -> Any:
+    """e^x - 1 for any x."""
+    near = -_FAR if x < -_FAR else x
+    near = expm1(_FAR if near > _FAR else near)
+    return half_exp(x) * TWO - ONE if x > _FAR else near
+
+
+@inlined
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine."""
+    size = abs(x)
+    e, h = expm1(ONE if size > ONE else size), half_exp(size)
+    y = h - QUARTER / h if size > ONE else HALF * (e + e / (e + ONE))
+    return y if x > ZERO else x if x == ZERO else -y
+
+
+@inlined
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine."""
+    h = half_exp(abs(x))
+    return h + QUARTER / h
+
+
 # -- what is made of them --------------------------------------------------------------------------
 
 _TANH_IS_ONE = number(9.5, 20.0)
@@ -103,22 +142,45 @@ def sigmoid(x: Any) -> Any:
 
 # 2 artanh(s) / s = 2 + 2/3 s^2 + 2/5 s^4 + ... for |s| <= 1/3: every other term, the last first.
 _EVEN = number(tuple([2 / k for k in range(13, 0, -4)]), tuple([2 / k for k in range(33, 0, -4)]))
+_BUT_FIRST = number(tuple([2 / k for k in (13, 9, 5)]), tuple([2 / k for k in range(33, 1, -4)]))
 _ODD = number(tuple([2 / k for k in range(15, 0, -4)]), tuple([2 / k for k in range(31, 0, -4)]))
 
 
 @inlined
 def log1p(x: Any) -> Any:
-    """log(1 + x) for x from 0 to 1."""
+    """log(1 + x) for x from -1/2 to 1."""
     s = x / (x + TWO)
     square = s * s
     fourth = square * square
     p = ZERO
-    for c in _EVEN:
+    for c in _BUT_FIRST:
         p = p * fourth + c
     q = ZERO
     for c in _ODD:
         q = q * fourth + c
-    return (p + q * square) * s
+    return x - s * (x - (p * fourth + q * square))  # as 2 s is x - s x: x is exact
+
+
+_ROOT: Any = ByType(np.int32(0x3F3504F3), np.int64(0x3FE6A09E667F3BCD))  # bits of sqrt(1/2)
+_ROUNDING_BITS: Any = ByType(np.int32(0x4B400000), np.int64(0x4338000000000000))
+_LARGEST = number(float(np.finfo("f").max), float(np.finfo("d").max))
+_NOTHING, _NONE = number(-inf), number(nan)
+
+
+@inlined
+def log1p_anywhere(x: Any) -> Any:
+    """log(1 + x) for any x; -inf of -1, NaN below."""
+    u = ONE + x  # 2^k f, with f from sqrt(1/2) to sqrt(2)
+    bits = FLOAT(u).view(INTEGER)
+    k = INTEGER(INTEGER(bits - _ROOT) >> _MANTISSA)
+    f = INTEGER(bits - INTEGER(k << _MANTISSA)).view(FLOAT)
+    whole = INTEGER(k + _ROUNDING_BITS).view(FLOAT) - _ROUNDING
+    near = log1p(x if whole == ZERO else f - ONE)
+    lost = (x - (u - ONE)) / u  # to the rounding of u
+    far = whole * _LN2_HIGH + (near + (whole * _LN2_LOW + lost))
+    y = near if whole == ZERO else far
+    y = x if x > _LARGEST else y
+    return y if u > ZERO else _NOTHING if u == ZERO else _NONE
 
 
 _SPREAD = number(0.25)
