@@ -136,12 +136,17 @@ class Geometry:
 
 
 def first_inside(xp: Any, g: Geometry, device: Any = None) -> AnyArray:
-    """The number of each window's first element inside the image: (*out), of windows of no gaps."""
-    found = xp.zeros((), dtype=xp.int32, device=device)
-    for n, k, s, p in zip(g.out, g.ksize, g.stride, g.pad, strict=True):
-        along = [min(max(p - i * s, 0), k - 1) for i in range(n)]
+    """The number of each window's first element inside the image: (*out), of windows of no gaps.
+
+    0 where there is none.
+    """
+    found, some = (xp.full((), n, dtype=xp.int32, device=device) for n in (0, 1))
+    for size, n, k, s, p in zip(g.size, g.out, g.ksize, g.stride, g.pad, strict=True):
+        along = [max(p - i * s, 0) for i in range(n)]
+        within = [int(j < k and i * s - p + j < size) for i, j in enumerate(along)]
         found = found[..., None] * k + xp.asarray(along, dtype=xp.int32, device=device)
-    return found
+        some = some[..., None] * xp.asarray(within, dtype=xp.int32, device=device)
+    return found * some
 
 
 def unfolded(

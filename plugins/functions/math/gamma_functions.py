@@ -140,7 +140,7 @@ def zeta(xp: Any, x: Any, q: AnyArray) -> AnyArray:
     others = others - _by_euler(xp, x, xp.where(below, 1.0 - q, 1.0))
     odd = xp.remainder(xp.where(below, x, 2.0), xp.full_like(x, 2.0)) == 1
     total = xp.where(below, xp.where(odd, total - others, total + others), total)
-    return xp.where(fit, total, xp.where(infinite, inf, nan))
+    return xp.where(fit, total, xp.where(infinite, inf, xp.full_like(total, nan)))
 
 
 def _by_euler(xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
