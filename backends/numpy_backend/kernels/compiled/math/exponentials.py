@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from backends.numpy_backend.kernels.compiled.activation import backward, forward
 from backends.numpy_backend.kernels.compiled.elementary import (
     cosh,
@@ -9,54 +11,38 @@ from backends.numpy_backend.kernels.compiled.elementary import (
     log1p_anywhere,
     sinh,
 )
-from backends.numpy_backend.kernels.compiler import Read1, Write1, compiled
+from backends.numpy_backend.kernels.compiler import Read1, Write1, compiled_with
+
+element: Any = None  # a function of one
 
 
-@compiled
-def _expm1(x: Read1, y: Write1, start: int, stop: int) -> None:
+def _of_each(x: Read1, y: Write1, start: int, stop: int) -> None:
     x, y = x[start:stop], y[start:stop]
     for i in range(x.size):
-        y[i] = expm1_anywhere(x[i])
+        y[i] = element(x[i])
 
 
-@compiled
-def _log1p(x: Read1, y: Write1, start: int, stop: int) -> None:
-    x, y = x[start:stop], y[start:stop]
-    for i in range(x.size):
-        y[i] = log1p_anywhere(x[i])
-
-
-@compiled
-def _sinh(x: Read1, y: Write1, start: int, stop: int) -> None:
-    x, y = x[start:stop], y[start:stop]
-    for i in range(x.size):
-        y[i] = sinh(x[i])
-
-
-@compiled
-def _cosh(x: Read1, y: Write1, start: int, stop: int) -> None:
-    x, y = x[start:stop], y[start:stop]
-    for i in range(x.size):
-        y[i] = cosh(x[i])
-
-
-@compiled
-def _sinh_gradient(x: Read1, g: Read1, gx: Write1, start: int, stop: int) -> None:
+def _times_each(x: Read1, g: Read1, gx: Write1, start: int, stop: int) -> None:
     x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
     for i in range(g.size):
-        gx[i] = g[i] * cosh(x[i])
+        gx[i] = g[i] * element(x[i])
 
 
-@compiled
-def _cosh_gradient(x: Read1, g: Read1, gx: Write1, start: int, stop: int) -> None:
-    x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
-    for i in range(g.size):
-        gx[i] = g[i] * sinh(x[i])
-
+_expm1, _log1p, _sinh, _cosh = [
+    compiled_with(_of_each, f"{name}_of_each", element=of)
+    for name, of in (
+        ("expm1", expm1_anywhere),
+        ("log1p", log1p_anywhere),
+        ("sinh", sinh),
+        ("cosh", cosh),
+    )
+]
+_times_sinh = compiled_with(_times_each, "sinh_times_each", element=sinh)
+_times_cosh = compiled_with(_times_each, "cosh_times_each", element=cosh)
 
 exponential_less_1 = forward(_expm1, calls=16)
 logarithm_of_1_more = forward(_log1p, calls=16)
 hyperbolic_sine = forward(_sinh, calls=16)
-hyperbolic_sine_gradient = backward(_sinh_gradient, calls=16)
+hyperbolic_sine_gradient = backward(_times_cosh, calls=16)
 hyperbolic_cosine = forward(_cosh, calls=16)
-hyperbolic_cosine_gradient = backward(_cosh_gradient, calls=16)
+hyperbolic_cosine_gradient = backward(_times_sinh, calls=16)
