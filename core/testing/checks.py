@@ -60,6 +60,7 @@ def gradient(trial: Trial) -> None:
         _refuse_no_numbers(trial)
         return
     _refuse_forgotten_rules(trial)
+    # Along one direction, here and below: of each op many cases are drawn.
     for needs_grad in _subsets(trial.differentiable):
         function, arrays, cotangents = _as_function(trial, needs_grad)
         if cotangents is None:
@@ -78,7 +79,7 @@ def gradient(trial: Trial) -> None:
         )
 
 
-_EPS = 1e-3  # along one direction: of each op many cases are drawn
+_EPS = 1e-3
 
 
 def _refuse_no_numbers(trial: Trial) -> None:

@@ -198,7 +198,6 @@ SETTINGS = {
     "ClippedReLU": {"z": 1.0},
     "LeakyReLU": {"slope": 0.3},
     "CReLU": {"axis": 1},
-    "Continued": {"pad_width": ((1, 1),) * 4, "mode": "reflect"},
     "ConstantPad": {"pad_width": ((1, 1),) * 4, "constant_values": ((1.0, 1.0),) * 4},
     "MaxPooling2D": {"ksize": 2},
     "MaxPoolingND": {"ndim": 2, "ksize": 2},

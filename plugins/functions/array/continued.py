@@ -36,15 +36,11 @@ class Continued(FunctionNode):
         for axis, (before, after) in enumerate(self.pad_width):
             if before == after == 0:
                 continue
-            low, high = ([r.taken(xp, x, axis) for r in runs] for runs in self.runs(x.shape, axis))
+            n = x.shape[axis]
+            sides = range(-before, 0), range(n, n + after)
+            low, high = ([r.taken(xp, x, axis) for r in _runs(s, n, self.mode)] for s in sides)
             x = xp.concat([*low, x, *high], axis=axis) if low or high else x
         return x
-
-    def runs(self, shape: tuple[int, ...], axis: int) -> tuple[list[_Run], list[_Run]]:
-        """The runs before and behind an axis of an array of this shape."""
-        n, (before, after) = shape[axis], self.pad_width[axis]
-        low, high = range(-before, 0), range(n, n + after)
-        return _runs(low, n, self.mode), _runs(high, n, self.mode)
 
     def gradient(self, xp, g):
         return AddedBorders(self.pad_width, self.mode, self.input_shape(0)).evaluate(g)

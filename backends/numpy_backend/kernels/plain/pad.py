@@ -1,4 +1,4 @@
-"""Padding: one array, into which the old one is put, and its border beside it."""
+"""Padding: an array that is filled, into which the old one is put."""
 
 from __future__ import annotations
 
@@ -18,30 +18,6 @@ def constant_pad(f: Any, xp: Any, x: Any) -> Any:
     padded = np.empty([b + n + a for (b, a), n in zip(widths, x.shape, strict=True)], x.dtype)
     padded.fill(border)
     padded[tuple([slice(b, b + n) for (b, _), n in zip(widths, x.shape, strict=True)])] = x
-    return padded
-
-
-def continued(f: Any, xp: Any, x: Any) -> Any:
-    """The formula's, which joins what it has so far with the border of each axis in turn."""
-    if not x.dtype.isnative:
-        return NotImplemented
-    widths = [*zip(f.pad_width, x.shape, strict=True)]
-    padded = np.empty([b + n + a for (b, a), n in widths], x.dtype)
-    inside: list[Any] = [slice(b, b + n) for (b, _), n in widths]
-    padded[tuple(inside)] = x
-    for axis, ((before, after), n) in enumerate(widths):
-        if before == after == 0:
-            continue
-        whole = (slice(None),) * axis
-        known = padded[tuple(inside)]
-        inside[axis] = slice(None)
-        bordered = padded[tuple(inside)]
-        for stop, runs in zip((0, before + n), f.runs(x.shape, axis), strict=True):
-            for run in runs:
-                start, stop = stop, stop + run.length
-                part = known[run.place(axis)]
-                turned = part[(*whole, slice(None, None, -1))] if run.step < 0 else part
-                bordered[(*whole, slice(start, stop))] = turned
     return padded
 
 
