@@ -306,18 +306,19 @@ def test_activations(x: Any, scale: int) -> None:
         compare(function, x, kind="exact")
 
 
-GROWING = [F.cosh, F.expm1, F.log1p, F.sinh]
+OF_EACH = [F.cosh, F.expm1, F.log1p, F.log2, F.log10, F.sinh]
+OF_EACH += [F.arccos, F.arccosh, F.arcsin, F.arcsinh, F.arctan, F.arctanh, F.tan]
 
 
 @settings(max_examples=15)
 @given(st.sampled_from([2, 3]).flatmap(images), st.sampled_from([1, 10, 200]))
-def test_functions_of_one_exponential_or_logarithm(x: Any, scale: int) -> None:
+def test_functions_of_each_element(x: Any, scale: int) -> None:
     with np.errstate(all="ignore"):  # some overflow, and half of the logarithms are NaN
-        for function in GROWING:
+        for function in OF_EACH:
             compare(function, x * x.dtype.type(scale), kind="elementwise")
 
 
-@pytest.mark.parametrize("function", SMOOTH + PIECEWISE + GROWING)
+@pytest.mark.parametrize("function", SMOOTH + PIECEWISE + OF_EACH)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_activations_of_what_is_not_finite(function: Any, dtype: str) -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, 1e30, -1e30, 1e-30] * 40, dtype)

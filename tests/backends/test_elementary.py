@@ -10,7 +10,7 @@ import pytest
 
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import elementary
-from backends.numpy_backend.kernels.compiled.math import exponentials
+from backends.numpy_backend.kernels.compiled.math import of_each
 from backends.numpy_backend.kernels.compiler import Read1, Write1
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -52,12 +52,22 @@ def whole(loop: Any) -> Callable[[Any, Any], None]:
     return lambda x, y: loop(x, y, 0, x.size)
 
 
-_anywhere = [
-    (whole(exponentials._expm1), np.expm1, (110, 750)),
-    (whole(exponentials._log1p), np.log1p, (4, 1e9)),
-    (whole(exponentials._sinh), np.sinh, (91, 714)),
-    (whole(exponentials._cosh), np.cosh, (91, 714)),
-]
+_EXACT = {
+    "expm1_anywhere": (np.expm1, (110, 750)),
+    "log1p_anywhere": (np.log1p, (4, 1e9)),
+    "log2": (np.log2, (4, 1e9)),
+    "log10": (np.log10, (4, 1e9)),
+    "sinh": (np.sinh, (91, 714)),
+    "cosh": (np.cosh, (91, 714)),
+    "asinh": (np.arcsinh, (3, 1e9)),
+    "acosh": (np.arccosh, (5, 1e9)),
+    "atanh": (np.arctanh, (1, 1)),
+    "asin": (np.arcsin, (1, 1)),
+    "acos": (np.arccos, (1, 1)),
+    "atan": (np.arctan, (5, 50)),
+    "tan": (np.tan, (7000, 2e6)),
+}
+_anywhere = [(whole(loop), *_EXACT[name]) for name, loop in of_each.LOOPS.items()]
 
 
 def logistic(x: Any) -> Any:
@@ -99,10 +109,21 @@ def test_ends_are_exact(dtype: str) -> None:
         (_exp, [0, 0, 1, np.inf, np.inf, np.nan]),
         (_tanh, [-1, -1, 0, 1, 1, np.nan]),
         (_sigmoid, [0, 0, 0.5, 1, 1, np.nan]),
-        (_anywhere[0][0], [-1, -1, 0, np.inf, np.inf, np.nan]),
-        (_anywhere[1][0], [np.nan, np.nan, 0, np.log1p(x[3]), np.inf, np.nan]),
-        (_anywhere[2][0], [-np.inf, -np.inf, 0, np.inf, np.inf, np.nan]),
-        (_anywhere[3][0], [np.inf, np.inf, 1, np.inf, np.inf, np.nan]),
     ):
         loop(x, y)
         np.testing.assert_array_equal(y, np.array(expected, dtype))
+
+
+@pytest.mark.parametrize("name", of_each.LOOPS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_of_each_element_are_numpys_from_end_to_end(name: str, dtype: str) -> None:
+    tiny = np.finfo(dtype).smallest_subnormal
+    ends = np.array([0.0, tiny, 1e3 * tiny, 1e-30, 0.5, 1.0, 1.5, 2.0, 1e5, 1e30, np.inf], dtype)
+    x = np.concatenate([-ends, ends, [np.nan]]).astype(dtype)
+    y = np.empty_like(x)
+    of_each.LOOPS[name](x, y, 0, x.size)
+    with np.errstate(all="ignore"):
+        expected = _EXACT[name][0](x)
+    np.testing.assert_allclose(y, expected, 4 * np.finfo(dtype).eps, 0)
+    if name not in ("expm1_anywhere", "acosh"):  # whose 0 has no sign, and whose NaN may have any
+        np.testing.assert_array_equal(np.signbit(y[x == 0]), np.signbit(expected[x == 0]))

@@ -6,7 +6,8 @@ round to it, and NaN of NaN.
 
 from __future__ import annotations
 
-from math import factorial, inf, log, nan
+from collections.abc import Callable
+from math import comb, factorial, inf, log, nan, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -164,23 +165,209 @@ def log1p(x: Any) -> Any:
 _ROOT: Any = ByType(np.int32(0x3F3504F3), np.int64(0x3FE6A09E667F3BCD))  # bits of sqrt(1/2)
 _ROUNDING_BITS: Any = ByType(np.int32(0x4B400000), np.int64(0x4338000000000000))
 _LARGEST = number(float(np.finfo("f").max), float(np.finfo("d").max))
+_SMALLEST = number(float(np.finfo("f").tiny), float(np.finfo("d").tiny))  # of normal numbers
+_RAISED, _RAISING = number(24.0, 54.0), number(2.0**24, 2.0**54)
 _NOTHING, _NONE = number(-inf), number(nan)
+_LOG2_E_LESS_1 = number(1 / log(2) - 1)
+_LOG10_E = number(0.4342944920063019, 0.4342944819032518)
+_LOG10_E_REST = number(-1.0103050052231683e-8, 1.098319650216765e-17)
+_LOG10_2_HIGH = number(0.30078125, 0.3010299955494702)  # as of the logarithm of 2
+_LOG10_2_LOW = number(2.487456639811952e-4, 1.1451100898021838e-10)
+
+
+@inlined
+def _split(u: Any) -> Any:
+    """The whole number k and f from sqrt(1/2) to sqrt(2) of u = 2^k f, a positive normal number."""
+    bits = FLOAT(u).view(INTEGER)
+    k = INTEGER(INTEGER(bits - _ROOT) >> _MANTISSA)
+    f = INTEGER(bits - INTEGER(k << _MANTISSA)).view(FLOAT)
+    return INTEGER(k + _ROUNDING_BITS).view(FLOAT) - _ROUNDING, f
+
+
+@inlined
+def _at_ends(x: Any, u: Any, y: Any) -> Any:
+    """The logarithm y of u, which is x or x + 1; its own where u is not positive and finite."""
+    y = x if x > _LARGEST else y
+    return y if u > ZERO else _NOTHING if u == ZERO else _NONE
 
 
 @inlined
 def log1p_anywhere(x: Any) -> Any:
     """log(1 + x) for any x; -inf of -1, NaN below."""
-    u = ONE + x  # 2^k f, with f from sqrt(1/2) to sqrt(2)
-    bits = FLOAT(u).view(INTEGER)
-    k = INTEGER(INTEGER(bits - _ROOT) >> _MANTISSA)
-    f = INTEGER(bits - INTEGER(k << _MANTISSA)).view(FLOAT)
-    whole = INTEGER(k + _ROUNDING_BITS).view(FLOAT) - _ROUNDING
+    u = ONE + x
+    whole, f = _split(u)
     near = log1p(x if whole == ZERO else f - ONE)
     lost = (x - (u - ONE)) / u  # to the rounding of u
     far = whole * _LN2_HIGH + (near + (whole * _LN2_LOW + lost))
-    y = near if whole == ZERO else far
-    y = x if x > _LARGEST else y
-    return y if u > ZERO else _NOTHING if u == ZERO else _NONE
+    return _at_ends(x, u, near if whole == ZERO else far)
+
+
+@inlined
+def _powers_and_rest(x: Any) -> Any:
+    """The whole number k and log(f) of x = 2^k f, a positive number."""
+    tiny = x < _SMALLEST
+    whole, f = _split(x * _RAISING if tiny else x)
+    return whole - _RAISED if tiny else whole, log1p(f - ONE)
+
+
+@inlined
+def log2(x: Any) -> Any:
+    """The logarithm to base 2; -inf of 0, NaN below."""
+    whole, near = _powers_and_rest(x)
+    return _at_ends(x, x, whole + (near + near * _LOG2_E_LESS_1))
+
+
+@inlined
+def log10(x: Any) -> Any:
+    """The logarithm to base 10; -inf of 0, NaN below."""
+    whole, near = _powers_and_rest(x)
+    rest = near * _LOG10_E_REST + whole * _LOG10_2_LOW
+    return _at_ends(x, x, whole * _LOG10_2_HIGH + (near * _LOG10_E + rest))
+
+
+# -- inverse hyperbolic functions ------------------------------------------------------------------
+
+_LN2 = number(log(2))
+_ROOT_IS_X = number(2.0**25, 2.0**54)  # from there on 1 is nothing beside x
+
+
+@inlined
+def asinh(x: Any) -> Any:
+    """The inverse hyperbolic sine."""
+    size = abs(x)
+    small = _ROOT_IS_X if size > _ROOT_IS_X else size
+    square = small * small
+    near = log1p_anywhere(size if size > _ROOT_IS_X else size + square / (ONE + sqrt(square + ONE)))
+    return signed(near + _LN2 if size > _ROOT_IS_X else near, x)
+
+
+@inlined
+def acosh(x: Any) -> Any:
+    """The inverse hyperbolic cosine; NaN below 1."""
+    above = x - ONE
+    small = _ROOT_IS_X if above > _ROOT_IS_X else above
+    y = log1p_anywhere(above if x > _ROOT_IS_X else small + sqrt(small * (small + TWO)))
+    y = y + _LN2 if x > _ROOT_IS_X else y
+    return y if x >= ONE else _NONE
+
+
+@inlined
+def atanh(x: Any) -> Any:
+    """The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond."""
+    size = abs(x)
+    return signed(HALF * log1p_anywhere(TWO * size / (ONE - size)), x)
+
+
+# -- angles ----------------------------------------------------------------------------------------
+
+_QUARTER_TURN, _EIGHTH_TURN, _HALF_TURN = number(pi / 2), number(pi / 4), number(pi)
+_QUARTER_TURN_REST = number(-4.371139000186241e-8, 6.123233995736766e-17)
+_TAN_1, _TAN_3 = number(sqrt(2) - 1), number(sqrt(2) + 1)  # of pi / 8 and 3 pi / 8
+
+
+# (arctan(r) - r) / r^3 for |r| <= tan(pi / 8) and (arcsin(r) - r) / r^3 for |r| <= 1/2, in r^2.
+def _terms(of: Callable[[int], float], single: int, double: int) -> Any:
+    """The terms of(1), of(2), ... up to that of a number: the odd and the even, the last first."""
+    odd, even = [
+        [tuple(map(of, range(n - (n + o) % 2, 0, -2))) for n in (single, double)] for o in (1, 0)
+    ]
+    return number(*odd), number(*even)
+
+
+_ARCTAN_ODD, _ARCTAN_EVEN = _terms(lambda k: (-1) ** k / (2 * k + 1), 8, 19)
+_ARCSIN_ODD, _ARCSIN_EVEN = _terms(lambda k: comb(2 * k, k) / 4**k / (2 * k + 1), 9, 22)
+
+
+@inlined
+def signed(y: Any, x: Any) -> Any:
+    """`y` with the sign of x; x where that is 0."""
+    return y if x > ZERO else x if x == ZERO else -y
+
+
+@inlined
+def atan(x: Any) -> Any:
+    """The inverse tangent."""
+    size = abs(x)
+    above = -ONE if size > _TAN_3 else size - ONE if size > _TAN_1 else size
+    r = above / (size if size > _TAN_3 else size + ONE if size > _TAN_1 else ONE)
+    turned = _QUARTER_TURN if size > _TAN_3 else _EIGHTH_TURN if size > _TAN_1 else ZERO
+    square, p, q = r * r, ZERO, ZERO
+    fourth = square * square
+    for c in _ARCTAN_ODD:
+        p = p * fourth + c
+    for c in _ARCTAN_EVEN:
+        q = q * fourth + c
+    return signed(turned + (r + r * (square * p + fourth * q)), x)
+
+
+@inlined
+def _small_asin(size: Any) -> Any:
+    """The inverse sine of |x|; beyond 1/2 half of what it lacks to a quarter turn."""
+    square = (ONE - size) * HALF if size > HALF else size * size
+    r, p, q = sqrt(square) if size > HALF else size, ZERO, ZERO
+    fourth = square * square
+    for c in _ARCSIN_ODD:
+        p = p * fourth + c
+    for c in _ARCSIN_EVEN:
+        q = q * fourth + c
+    return r + r * (square * p + fourth * q)
+
+
+@inlined
+def asin(x: Any) -> Any:
+    """The inverse sine; NaN beyond -1 and 1."""
+    size = abs(x)
+    y = _small_asin(size)
+    return signed((_QUARTER_TURN - TWO * y) + _QUARTER_TURN_REST if size > HALF else y, x)
+
+
+@inlined
+def acos(x: Any) -> Any:
+    """The inverse cosine; NaN beyond -1 and 1."""
+    size = abs(x)
+    y = _small_asin(size)
+    far = _HALF_TURN - TWO * y if x < ZERO else TWO * y
+    return far if size > HALF else _QUARTER_TURN - signed(y, x)
+
+
+# A quarter turn in parts, of which products with whole numbers are exact up to TURNED_FAR.
+_TURN_1 = number(1.5703125, 1.57079632673412561417)
+_TURN_2 = number(4.837512969970703e-4, 6.07710050630396597660e-11)
+_TURN_3 = number(7.549533620476723e-8, 2.02226624871116645580e-21)
+_TURN_4 = number(2.563344151594519e-12, 8.47842766036889956997e-32)
+_TURNS_IN_1 = number(2 / pi)
+TURNED_FAR = number(6000.0, 1e6)
+"""Angles beyond which `tan` is not exact."""
+
+# (sin(r) - r) / r^3 and (cos(r) - 1) / r^2 for |r| <= pi / 4, in r^2.
+_SINE = number(
+    tuple([(-1) ** k / factorial(2 * k + 1) for k in range(4, 0, -1)]),
+    tuple([(-1) ** k / factorial(2 * k + 1) for k in range(8, 0, -1)]),
+)
+_COSINE = number(
+    tuple([(-1) ** k / factorial(2 * k) for k in range(5, 0, -1)]),
+    tuple([(-1) ** k / factorial(2 * k) for k in range(9, 0, -1)]),
+)
+
+
+@inlined
+def tan(x: Any) -> Any:
+    """The tangent, of angles up to `TURNED_FAR`."""
+    n = _whole(x * _TURNS_IN_1)
+    far, step, third = x - n * _TURN_1, n * _TURN_2, n * _TURN_3
+    near = far - step
+    r = near - third
+    lost = ((far - near) - step) + ((near - r) - third)
+    r = r + (lost - n * _TURN_4)
+    square, p, q = r * r, ZERO, ZERO
+    for c in _SINE:
+        p = p * square + c
+    for c in _COSINE:
+        q = q * square + c
+    sine, cosine = r + r * (square * p), ONE + square * q
+    odd = n - TWO * _whole(n * HALF)  # 1, -1 or 0
+    y = (sine if odd == ZERO else -cosine) / (cosine if odd == ZERO else sine)
+    return x if x == ZERO else y
 
 
 _SPREAD = number(0.25)
