@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
@@ -34,7 +35,6 @@ class NumpyBackend(Backend):
     name = "numpy"
     library = "numpy"
     array_type = np.ndarray
-    unlike = (np.matrix, np.ma.MaskedArray)
     xp = np
 
     def __init__(self) -> None:
@@ -47,6 +47,12 @@ class NumpyBackend(Backend):
     def unavailable(cls) -> str | None:
         """None: NumPy is always here."""
         return None
+
+    @property
+    def unlike(self) -> tuple[type, ...]:
+        """Matrices, and masked arrays: there are none until somebody has imported their module."""
+        masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", np.matrix)
+        return np.matrix, masked
 
     def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
         """A plain ndarray; floats and sequences of them become float32 only if `dtype` says so."""

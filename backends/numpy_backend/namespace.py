@@ -38,7 +38,7 @@ def _module(**replaced: Any) -> ModuleType:
         replaced["astype"] = astype
     made = ModuleType("numpy", "The numpy module with some functions replaced.")
     rarer = {name: Rarer(name) for name in dir(np) if name not in vars(np)}
-    vars(made).update({**rarer, **vars(np), "fft": np.fft, "linalg": linalg, **replaced})
+    vars(made).update({**rarer, **vars(np), "linalg": linalg, **replaced})
     del made.__getattr__
     return made
 

@@ -132,8 +132,8 @@ class Backend(Fallbacks, ABC):
 
     `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
-    with, `array_type` the type of its arrays (subclasses included, unless they are `unlike` it in
-    what their operators mean), `random` a `Random`.
+    with, `array_type` the type of its arrays (subclasses included, unless they are `unlike` it),
+    `random` a `Random`.
     `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`;
     `names_devices` that the ids of its devices are words. An array of a library that is not
     `mutable` never changes: what writes gives another array, and callers keep what they are given.
@@ -147,7 +147,6 @@ class Backend(Fallbacks, ABC):
     name: str
     library: str
     array_type: type
-    unlike: tuple[type, ...] = ()
     random: Random
     on_gpu: bool = False
     names_devices: bool = False
@@ -175,6 +174,11 @@ class Backend(Fallbacks, ABC):
         """The values as a `numpy.ndarray` (shared with `array` where the library allows that)."""
 
     # -- what ops compute with -----------------------------------------------------------------
+
+    @property
+    def unlike(self) -> tuple[type, ...]:
+        """Types of arrays that derive from `array_type` and whose operators mean something else."""
+        return ()
 
     def ops_xp(self, shape: tuple[int, ...]) -> Any:
         """What formulas of ops compute with on such arrays: `xp`, or some functions done better."""

@@ -28,7 +28,10 @@ class Known(Protocol):
     name: str
     library: str
     array_type: type
-    unlike: tuple[type, ...]
+
+    @property
+    def unlike(self) -> tuple[type, ...]:
+        """Types of arrays that derive from it and are none of the backend's."""
 
     @classmethod
     def unavailable(cls) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,11 +49,13 @@ def installed() -> Iterable[EntryPoint]:
 
 def find(entry_points: Iterable[EntryPoint]) -> list[tuple[Plugin, EntryPoint]]:
     """A record for each entry point, in an order that installation does not change."""
+    known: list[Any] = []
     found = []
     for entry in entry_points:
-        distribution = getattr(entry.dist, "name", None) or "unknown"
-        version = getattr(entry.dist, "version", None) or "unknown"
-        found.append((Plugin(entry.name, entry.value, distribution, version), entry))
+        if not known or known[0] is not entry.dist:  # each asking reads the whole of its metadata
+            asked = [getattr(entry.dist, each, None) or "unknown" for each in ("name", "version")]
+            known = [entry.dist, *asked]
+        found.append((Plugin(entry.name, entry.value, *known[1:]), entry))
     return sorted(found, key=lambda pair: (pair[0].key, pair[0].name))
 
 
@@ -116,15 +119,31 @@ def _check_api(plugin: Plugin, subject: Any) -> None:
 def _implementations(subject: Any, plugin: Plugin) -> list[tuple[str, Any]]:
     import pluggy
 
-    from core.registry import hookspecs
-
-    # A manager for each plugin: what pluggy refuses half-way leaves nothing behind.
-    manager = pluggy.PluginManager("plugrad")
-    manager.add_hookspecs(hookspecs)
+    manager = _manager()
     try:
         manager.register(subject, name=plugin.name)
     except pluggy.PluginValidationError as error:
+        _manager.cache_clear()  # what pluggy refuses half-way stays in it
         raise PluginError(_wrong_signature(error)) from error
+    try:
+        return _validated(subject, manager)
+    finally:
+        manager.unregister(subject)
+
+
+@cache
+def _manager() -> Any:
+    """A manager of pluggy that knows the hooks; to tell it takes as long as to load a plugin."""
+    import pluggy
+
+    from core.registry import hookspecs
+
+    manager = pluggy.PluginManager("plugrad")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _validated(subject: Any, manager: Any) -> list[tuple[str, Any]]:
     found = []
     for caller in manager.get_hookcallers(subject) or []:
         if not caller.has_spec():
