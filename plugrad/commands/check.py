@@ -37,7 +37,7 @@ def _project(root: Path) -> dict[str, Any]:
     try:
         text = (root / "pyproject.toml").read_text(encoding="utf-8")
         project: dict[str, Any] = tomllib.loads(text)["project"]
-    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+    except (OSError, KeyError, ValueError) as error:
         raise CheckError(
             f"expected a pyproject.toml with a [project] in {root}: {error!r}. "
             "`plugrad new NAME` writes one."

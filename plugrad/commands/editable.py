@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from core.registry.loader import GROUP
 
@@ -29,7 +30,7 @@ def _editable_source(distribution: Any) -> Path | None:
     direct = json.loads(distribution.read_text("direct_url.json") or "{}")
     if not direct.get("dir_info", {}).get("editable"):
         return None
-    return Path(unquote(urlparse(direct["url"]).path))
+    return Path(url2pathname(urlparse(direct["url"]).path))
 
 
 def _compare(distribution: Any, entries: dict[str, str], source: Path) -> Iterator[str]:
@@ -37,8 +38,9 @@ def _compare(distribution: Any, entries: dict[str, str], source: Path) -> Iterat
 
     again = f'run `python -m pip install -e "{source}"` again'
     try:
-        project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+        text = (source / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+    except (OSError, KeyError, ValueError) as error:
         yield f"{distribution.name} is installed from {source}, whose pyproject.toml fails: {error}"
         return
     declared = project.get("entry-points", {}).get(GROUP, {})

@@ -222,12 +222,18 @@ def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
         compare(case, dtype, "contiguous")
 
 
-@given(st.integers(90, 110), st.integers(25, 40), st.integers(1, 3), st.integers(1, 12))
-def test_three_by_three_in_parts(filters: int, channels: int, images: int, size: int) -> None:
+@given(
+    *(st.integers(90, 110), st.integers(25, 40), st.integers(1, 3)),
+    *(st.integers(1, 12), st.integers(1, 10)),
+)
+@example(90, 25, 3, 12, 2)
+def test_three_by_three_in_parts(
+    filters: int, channels: int, images: int, height: int, width: int
+) -> None:
     """More filters, channels and tiles than are taken at a time."""
     r = np.random.default_rng(filters)
-    x = r.standard_normal((images, channels, size + 2, 12))
-    g = r.standard_normal((images, filters, size, 10))
+    x = r.standard_normal((images, channels, height + 2, width + 2))
+    g = r.standard_normal((images, filters, height, width))
     W, b = r.standard_normal((filters, channels, 3, 3)), r.standard_normal(filters)
     y = np.empty_like(g)
     with pytest.MonkeyPatch.context() as patch:

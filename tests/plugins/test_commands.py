@@ -391,7 +391,7 @@ class TestEditable:
     def findings(self, installed, text):
         pyproject, distribution = installed
         if text is not None:
-            pyproject.write_text(text)
+            pyproject.write_text(text, "latin-1")
         return list(stale_installs([distribution]))
 
     FRESH = '[project]\nversion = "1.0"\n[project.entry-points.plugrad]\nmish = "a_dist.hooks"\n'
@@ -407,7 +407,7 @@ class TestEditable:
         (found,) = self.findings(installed, self.FRESH.replace("1.0", "1.1"))
         assert "installed as 1.0, the sources say 1.1" in found
 
-    @pytest.mark.parametrize("text", [None, "not toml = = ", "[tool.x]"])
+    @pytest.mark.parametrize("text", [None, "not toml = = ", "[tool.x]", "\xff"])
     def test_the_sources_are_gone_or_unreadable(self, installed, text):
         (found,) = self.findings(installed, text)
         assert "whose pyproject.toml fails" in found

@@ -89,8 +89,11 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr().out
     assert "plugrad_swoosh/function.py" in said
     assert "plugrad check" in said
-    assert main(["check", str(tmp_path)]) == 2
-    assert "expected a pyproject.toml" in capsys.readouterr().err
+    for text in (None, b"not toml = =", b"[tool.x]", b"\xff"):
+        if text is not None:
+            (tmp_path / "pyproject.toml").write_bytes(text)
+        assert main(["check", str(tmp_path)]) == 2
+        assert "expected a pyproject.toml" in capsys.readouterr().err
 
 
 def installed(target: Path, *sources: Path) -> dict[str, str]:
