@@ -20,22 +20,23 @@ pytestmark = pytest.mark.mpi
 EXAMPLE = Path(__file__).parents[2] / "examples" / "digits" / "train_digits.py"
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_steps_of_all_ranks_are_those_of_the_global_batch(ranks, count):
-    assert f"stepped {count}" in ranks.run(count, "steps")
+# Another MPI takes these steps in test_machines.py.
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_steps_of_all_ranks_are_those_of_the_global_batch(default_ranks, count):
+    assert f"stepped {count}" in default_ranks.run(count, "steps")
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_gradients_of_every_kind_are_packed_into_buffers_and_come_back(ranks, count):
-    assert f"packed {count}" in ranks.run(count, "packing")
+def test_gradients_of_every_kind_are_packed_into_buffers_and_come_back(default_ranks, count):
+    assert f"packed {count}" in default_ranks.run(count, "packing")
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 3])
 def test_gradients_go_from_rank_to_rank(ranks, count):
     assert f"differentiated {count}" in ranks.run(count, "gradients")
 
 
-@pytest.mark.parametrize("count", [1, 3, 4])
+@pytest.mark.parametrize("count", [1, 3])
 def test_state_in_parts_gives_the_bits_of_state_on_all(default_ranks, tmp_path, count):
     assert f"divided {count}" in default_ranks.run(count, "sharded", tmp_path)
 
@@ -60,8 +61,9 @@ def trained(ranks, count, out, steps, *flags):
 
 
 def test_a_snapshot_resumes_on_as_many_ranks_to_the_bit_and_on_others_with_what_comes_next(
-    ranks, tmp_path
+    default_ranks, tmp_path
 ):
+    ranks = default_ranks
     straight, all_seen, weights = trained(ranks, 3, tmp_path / "straight", 15)
     for epoch in range(3):  # 50 examples, in batches of 12, each once in every epoch
         numbers = sum(all_seen, [])[50 * epoch : 50 * (epoch + 1)]
@@ -107,8 +109,10 @@ def test_each_rank_goes_on_in_its_own_part_of_the_data(default_ranks, tmp_path):
 def test_gradients_that_the_next_step_takes_are_saved(default_ranks, tmp_path):
     straight, _, weights = trained(default_ranks, 3, tmp_path / "straight", 10, "--late")
     for count, *flags in ((3,), (3, "--shards"), (2,)):
-        folder = tmp_path / f"{count} {flags}"
-        told, *_ = trained(default_ranks, 3, folder, 5, "--late", *flags)
+        begun, folder = (tmp_path / f"{each} {flags}" for each in ("begun", count))
+        if not begun.exists():
+            trained(default_ranks, 3, begun, 5, "--late", *flags)
+        shutil.copytree(begun, folder)
         told, _, found = trained(default_ranks, count, folder, 10, "--late", *flags)
         assert (told["digest"] == straight["digest"]) == (count == 3)
         assert np.allclose(found, weights, atol=1e-5)
