@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from math import prod
 from types import ModuleType
@@ -69,10 +69,13 @@ class NumpyBackend(Backend):
         """
         if isinstance(name, str) and name == "bfloat16":
             return _bfloat16()
-        with suppress(TypeError):
-            found: np.dtype[Any] = np.dtype(name)
-            if name is not None and found.kind in _NUMBERS:
-                return found
+        found: np.dtype[Any] | None
+        try:
+            found = np.dtype(name)
+        except TypeError:
+            found = None
+        if found is not None and name is not None and found.kind in _NUMBERS:
+            return found
         raise no_dtype(name, self.dtypes(), "NumPy has no dtype of numbers")
 
     def dtype_name(self, dtype: Any) -> str:

@@ -38,7 +38,7 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     """`numpy.matmul`; large products of floats are divided among threads."""
     if options:
         return np.matmul(a, b, **options)
-    work = a.size * b.shape[-1]
+    work = a.size * b.shape[-1] if b.ndim > 1 else a.size
     if work < VECTOR:
         return np.matmul(a, b)
     two = a.ndim == b.ndim == 2

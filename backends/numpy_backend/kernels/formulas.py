@@ -19,6 +19,9 @@ from core.arrays.backend import BACKENDS
 LEAST = 65536
 """Elements of the first input: of fewer, looking for the loop takes as long as it saves."""
 
+SHORT = 8
+"""Elements of the last axis: of fewer, a loop along them takes two to four times NumPy's time."""
+
 LEAST_OF_LONG = 16
 """The same of long formulas, which call NumPy some twenty times."""
 
@@ -65,10 +68,12 @@ _OF_FEW = (  # whose result may have a few elements
     "loss.vae:GaussianKLDivergence",
     "loss.vae:GaussianNLL",
     "math.logsumexp:LogSumExp",
-    "math.norm:BatchL2NormSquared",
 )
 _SEVERAL_OUTPUTS = ("rnn.slstm:SLSTM", "rnn.tree_lstm:TreeLSTM")
-_FORWARD_ONLY = ("activation.crelu:CReLU",)  # whose gradients have kernels by hand
+_FORWARD_ONLY = (
+    "activation.crelu:CReLU",  # whose gradients have kernels by hand
+    "math.gamma:Trigamma",  # whose gradients are powers
+)
 _BACKWARD_ONLY = (
     "math.arithmetic:Power",
     "math.trigonometric:Arccos",
@@ -84,6 +89,7 @@ _LONG = (  # among these; each has one loop for all shapes
     "math.erfinv:Erfinv",
     "math.gamma:Digamma",
     "math.gamma:LGamma",
+    "math.gamma:Trigamma",
     "math.ndtr:LogNdtr",
     "math.ndtr:Ndtr",
     "math.ndtr:Ndtri",
@@ -96,12 +102,16 @@ _LONG_GRADIENTS = (
     "math.ndtr:LogNdtr",
 )
 
+_BATCH_NORM = "math.norm:BatchL2NormSquared"
+
 COMPUTE = _named(f"{_HERE}:compute", *_AS_LARGE, *_OF_FEW, *_SEVERAL_OUTPUTS, *_FORWARD_ONLY)
 COMPUTE |= _named(f"{_HERE}:compute_long", *_LONG)
+COMPUTE |= _named(f"{_HERE}:compute_of_rows", "math.lengths:EuclideanNorm", _BATCH_NORM)
 GRADIENT = _named(f"{_HERE}:gradient", *_AS_LARGE, *_BACKWARD_ONLY) | _named(
     f"{_HERE}:gradient_of_first", *_OF_FEW, *_SEVERAL_OUTPUTS
 )
 GRADIENT |= _named(f"{_HERE}:gradient_long", *_LONG_GRADIENTS)
+GRADIENT |= _named(f"{_HERE}:gradient_of_rows", _BATCH_NORM)
 
 
 @cache
@@ -119,6 +129,11 @@ def compute(f: Any, xp: Any, *arrays: Any) -> Any:
 def compute_long(f: Any, xp: Any, *arrays: Any) -> Any:
     """The kernel of an operation with a long formula."""
     return compute(f, xp, *arrays)
+
+
+def compute_of_rows(f: Any, xp: Any, x: Any) -> Any:
+    """The kernel of an operation that takes sums, over rows above all."""
+    return NotImplemented if x.shape[-1:] < (SHORT,) else compute(f, xp, x)
 
 
 def _ready(spec: Any) -> Callable[..., Any]:
@@ -153,11 +168,19 @@ def gradient_of_first(f: Any, g: Any, needs_grad: int) -> Any:
     return NotImplemented if few else gradient(f, g, needs_grad)
 
 
+def gradient_of_rows(f: Any, g: Any, needs_grad: int) -> Any:
+    """As `gradient_of_first`, for operations whose gradients are those of sums of rows."""
+    short = f._sources[0].spec.shape[-1:] < (SHORT,)
+    return NotImplemented if short else gradient_of_first(f, g, needs_grad)
+
+
 _kernel: Any
 compute_long.ready = _ready  # type: ignore[attr-defined]
-for _kernel in (compute, gradient):
+for _kernel in (compute, compute_of_rows, gradient):
     _kernel.least = LEAST
 for _kernel in (compute_long, gradient_long):
     _kernel.least = LEAST_OF_LONG
-for _kernel in (compute, compute_long, gradient, gradient_long, gradient_of_first):
+for _kernel in (compute, compute_long, compute_of_rows):
+    _kernel.in_loops = True
+for _kernel in (gradient, gradient_long, gradient_of_first, gradient_of_rows):
     _kernel.in_loops = True

@@ -8,7 +8,8 @@ from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.array.take import take
+from plugins.functions.array.reshape import reshape
+from plugins.functions.array.take import Take
 
 
 @checked
@@ -52,8 +53,10 @@ def as_strided(
             f"elements {lowest} to {highest}",
             operation="as_strided",
         )
-    places = x.backend.asarray([offset], "int64", x.device)
-    for n, step in zip(shape, strides, strict=True):
-        steps = x.backend.asarray([step * i for i in range(n)], "int64", x.device)
-        places = x.backend.xp.reshape(places[:, None] + steps, (-1,))
-    return take(x.reshape((x.size,)), places, axis=0).reshape(shape)
+    flat = reshape(x, (x.size,))
+    xp, device = x.backend.xp, x.array.device
+    places = xp.full((1,), offset, dtype=xp.int64, device=device)
+    for axis, (n, step) in enumerate(zip(shape, strides, strict=True), 1):
+        steps = xp.arange(n, dtype=xp.int64, device=device) * step
+        places = xp.reshape(steps, (n, *(1,) * (len(shape) - axis))) + places
+    return reshape(Take.call(flat, xp.reshape(places, (-1,))), tuple(shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
@@ -177,18 +178,21 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
     (3, 4, 2)
     """
     x = as_variable(x)
-    taken, places = (
-        known_axes("moveaxis", source, x.ndim),
-        known_axes("moveaxis", destination, x.ndim),
-    )
+    return Transpose.call(x, _moved(source, destination, x.ndim))
+
+
+@lru_cache(256, typed=True)
+def _moved(source: Any, destination: Any, ndim: int) -> tuple[int, ...]:
+    """The order of the axes in which some have moved."""
+    taken, places = [known_axes("moveaxis", axes, ndim) for axes in (source, destination)]
     if not len(set(taken)) == len(taken) == len(places) == len(set(places)):
         raise ValueError(
             f"moveaxis: expected as many places as axes, each once; got {source} to {destination}"
         )
-    order = [i for i in range(x.ndim) if i not in taken]
+    order = [i for i in range(ndim) if i not in taken]
     for place, axis in sorted(zip(places, taken, strict=True)):
         order.insert(place, axis)
-    return Transpose.call(x, tuple(order))
+    return tuple(order)
 
 
 def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:

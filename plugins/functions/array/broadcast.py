@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays import backend
 from core.errors import InvalidType
 from core.ops.types.shapes import broadcast_shapes
-from core.typing import AnyArray, Array
+from core.typing import Array
+from plugins.functions.composed import Composed
 
 
 def _broadcasts(f: Any, x: Any) -> None:
@@ -61,34 +62,27 @@ class SumTo(FunctionNode):
         return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.input_shape(0))
 
 
-class Broadcast(FunctionNode):
-    """Every input repeated up to their common shape; gradients are summed back.
+class Broadcast(Composed):
+    """Every input repeated up to their common shape; see `broadcast`."""
 
-    In the general form, because there are as many outputs as inputs, and dtypes may differ.
-    """
-
-    domain = Domain("()*->()", xs=anything(mixed=True))
-
-    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
-        xp, shape = backend.of(*inputs).xp, _common_shape([x.shape for x in inputs])
-        return tuple([xp.broadcast_to(x, shape) for x in inputs])
-
-    def backward(
-        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
-    ) -> tuple[Variable | None, ...]:
-        return tuple([self._summed(grad_outputs[i], self.input_shape(i)) for i in indexes])
-
-    def _summed(self, g: Any, shape: tuple[int, ...]) -> Any:
-        return g if g is None or g.shape == shape else SumTo.call(g, shape)
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """The inputs in one shape, those that have it as they are."""
+        found = [as_variable(x) for x in inputs]
+        shapes = [x.shape for x in found]
+        if len(set(shapes)) == 1:
+            return tuple(found)
+        backend.of(*found)  # refuses those of several
+        shape = _common_shape(shapes)
+        return tuple([x if x.shape == shape else BroadcastTo.call(x, shape) for x in found])
 
 
 def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return broadcast_shapes(shapes)
     except ValueError:
-        raise InvalidType(
-            "shapes that broadcast", " and ".join(map(str, shapes)), operation="Broadcast"
-        ) from None
+        names = " and ".join([f"xs[{i}].shape" for i, _ in enumerate(shapes)])
+        came = " and ".join(map(str, shapes))
+        raise InvalidType(f"{names} broadcast", came, operation="Broadcast") from None
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
@@ -135,10 +129,8 @@ def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
     >>> x.shape, y.shape
     ((2, 3), (2, 3))
     """
-    found = [as_variable(x) for x in args]
-    if len({x.shape for x in found}) > 1:
-        found = [*Broadcast().apply(args)]
-    return found[0] if len(found) == 1 else tuple(found)
+    found = Broadcast().apply(args)
+    return found[0] if len(found) == 1 else found
 
 
 def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, choice
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays.backend import get_device, of, to_backend
 from core.graph.variable import wrap
 from core.typing import AnyArray, Array
@@ -54,6 +54,9 @@ def copy(x: Array, dst: Any) -> Variable:
     >>> F.copy(np.ones(2, "f"), "numpy")
     variable([1., 1.], dtype=float32)
     """
+    x = as_variable(x)
+    if dst is None or get_device(dst) == x.device:
+        return unshared(x)
     (y,) = Copy(dst).apply((x,))
     return y
 

@@ -6,6 +6,7 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes, moveaxis
+from plugins.functions.array.reshape import reshape
 
 
 @checked
@@ -39,7 +40,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Varia
     first = offset if offset >= 0 else -offset * m
     count = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
     # In the flattened matrix the elements of a diagonal stand m + 1 apart.
-    flat = x.reshape((*x.shape[:-2], n * m))
+    flat = reshape(x, (*x.shape[:-2], n * m))
     if count == 0:
         return flat[..., :0]
     return flat[..., first : first + (count - 1) * (m + 1) + 1 : m + 1]

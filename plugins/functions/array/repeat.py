@@ -9,6 +9,7 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.broadcast import broadcast_to
+from plugins.functions.array.reshape import reshape
 from plugins.functions.array.take import take
 
 
@@ -49,5 +50,5 @@ def repeat(x: Array, repeats: int | Sequence[int], axis: int | None = None) -> V
 
 def _each(x: Variable, count: int, axis: int) -> Variable:
     before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
-    wide = broadcast_to(x.reshape((*before, 1, *after)), (*before, count, *after))
-    return wide.reshape((*x.shape[:axis], x.shape[axis] * count, *after))
+    wide = broadcast_to(reshape(x, (*before, 1, *after)), (*before, count, *after))
+    return reshape(wide, (*before[:-1], before[-1] * count, *after))

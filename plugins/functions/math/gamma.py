@@ -64,6 +64,7 @@ class Digamma(Elementwise):
 class Trigamma(Elementwise):
     """The derivative of digamma; its own is -2 zeta(3, x), mirrored below 0."""
 
+    label = "polygamma"
     wide = True
     domain = Domain(x=real(0.3, 9))
 
@@ -96,6 +97,8 @@ class Polygamma(Elementwise):
         return g * Polygamma().evaluate(n + 1, x)
 
 
+_BY_SERIES: dict[int, Any] = {0: Digamma, 1: Trigamma}  # in a fraction of the powers of zeta
+
 lgamma = function_of(LGamma, "lgamma")
 digamma = function_of(Digamma, "digamma")
 
@@ -121,5 +124,7 @@ def polygamma(n: Operand, x: Operand) -> Variable:
     x = as_variable(x)
     order: Any = n
     if is_whole(order) and not hasattr(order, "dtype"):
+        if order in _BY_SERIES:
+            return _BY_SERIES[order].call(x)
         order = x.backend.asarray(int(order), "int32", x.device)
     return Polygamma.call(order, x)

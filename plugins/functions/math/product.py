@@ -26,16 +26,49 @@ class MatMul(FunctionNode):
         return _summed(xp.matmul(xp.matrix_transpose(a), g), self.input_shape(1))
 
 
+class MatVec(FunctionNode):
+    """The product of matrices and a vector."""
+
+    label = "MatMul"
+    wide = promotes = True
+    domain = Domain("(...,n,k),(k)->(...,n)", a=real(-2, 2), b=real(-2, 2, mixed=True))
+
+    def compute(self, xp, a, b):
+        return xp.matmul(a, b)
+
+    def gradient_a(self, xp, g, b):
+        return xp.expand_dims(g, axis=-1) * b
+
+    def gradient_b(self, xp, g, a):
+        return xp.matmul(xp.reshape(g, (g.size,)), xp.reshape(a, (g.size, a.shape[-1])))
+
+
+class Dot(FunctionNode):
+    """The product of two vectors."""
+
+    label = "MatMul"
+    wide = promotes = True
+    domain = Domain("(k),(k)->()", a=real(-2, 2), b=real(-2, 2, mixed=True))
+
+    def compute(self, xp, a, b):
+        return xp.matmul(a, b)
+
+    def gradient_a(self, xp, g, b):
+        return g * b
+
+    def gradient_b(self, xp, g, a):
+        return g * a
+
+
 def product(a: Array, b: Array) -> Variable:
     """The matrix product, vectors being rows on the left and columns on the right."""
     a, b = as_variable(a), as_variable(b)
-    if a.ndim > 1 and b.ndim > 1:
+    if b.ndim == 1:
+        return Dot.call(a, b) if a.ndim == 1 else MatVec.call(a, b)
+    if a.ndim != 1:
         return MatMul.call(a, b)
-    rows = reshape(a, (1, *a.shape)) if a.ndim == 1 else a
-    columns = reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
-    y = MatMul.call(rows, columns)
-    *lead, n, m = y.shape
-    return reshape(y, (*lead, *(n,) * (a.ndim > 1), *(m,) * (b.ndim > 1)))
+    y = MatMul.call(reshape(a, (1, a.size)), b)
+    return reshape(y, (*y.shape[:-2], y.shape[-1]))
 
 
 def _summed(g: Any, shape: tuple[int, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
@@ -17,9 +18,18 @@ from plugins.functions.pooling.max_pooling import max_pooling_nd
 Sizes = int | Sequence[int | None]
 
 
-def windows_of(n: int, count: int) -> list[tuple[int, int]]:
+@lru_cache(256)
+def windows_of(n: int, count: int) -> tuple[tuple[int, int], ...]:
     """Where windows that divide n elements evenly begin, and where they end."""
-    return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+    return tuple([(i * n // count, -(-(i + 1) * n // count)) for i in range(count)])
+
+
+@lru_cache(256)
+def _of_one_length(n: int, count: int) -> tuple[int, list[int]]:
+    """The length of the longest window, and what is in all: shorter ones repeat their last."""
+    windows = windows_of(n, count)
+    longest = max([j - i for i, j in windows])
+    return longest, [min(i + k, j - 1) for i, j in windows for k in range(longest)]
 
 
 class MeansOfShares(FunctionNode):
@@ -39,8 +49,7 @@ class MeansOfShares(FunctionNode):
     def compute(self, xp, x):
         axis, windows = self.windows(x.shape)
         lengths = [j - i for i, j in windows]
-        longest = max(lengths)
-        places = [min(i + k, j - 1) for i, j in windows for k in range(longest)]
+        longest, places = _of_one_length(x.shape[axis], self.count)
         seen = xp.take(x, xp.asarray(places, dtype=xp.int64, device=x.device), axis=axis)
         before, after = x.shape[:axis], x.shape[axis + 1 :]
         seen = xp.reshape(seen, (*before, self.count, longest, *after))
@@ -62,12 +71,12 @@ class MeansOfShares(FunctionNode):
         )
         return AddTaken(axis, shape).evaluate(xp.take(g, numbers, axis=axis), places)
 
-    def windows(self, shape: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+    def windows(self, shape: tuple[int, ...]) -> tuple[int, tuple[tuple[int, int], ...]]:
         """The axis, counted from the front, and its windows."""
         axis = self.axis % len(shape)
         return axis, windows_of(shape[axis], self.count)
 
-    def _lengths(self, xp: Any, like: Any, axis: int, windows: list[tuple[int, int]]) -> Any:
+    def _lengths(self, xp: Any, like: Any, axis: int, windows: Sequence[tuple[int, int]]) -> Any:
         """How many elements windows have, to divide sums by."""
         lengths = xp.asarray([j - i for i, j in windows], dtype=like.dtype, device=like.device)
         return xp.reshape(lengths, (self.count, *(1,) * (like.ndim - axis - 1)))
@@ -95,9 +104,7 @@ def adaptive_average_pooling_nd(x: Array, outsize: Sizes) -> Variable:
     >>> F.adaptive_average_pooling_nd(np.array([[[1, 2, 3, 4, 5]]], "f"), 2)
     variable([[[2., 4.]]], dtype=float32)
     """
-    return _pooled(
-        "adaptive_average_pooling_nd", x, outsize, average_pooling_nd, MeansOfShares.call
-    )
+    return _pooled("adaptive_average_pooling_nd", x, outsize, average_pooling_nd, _means)
 
 
 @checked
@@ -130,7 +137,7 @@ def _pooled(
     x: Array,
     outsize: Sizes,
     evenly: Callable[..., Any],
-    along: Callable[[Variable, int, int], Variable],
+    unevenly: Callable[[Variable, Sequence[int]], Variable],
 ) -> Variable:
     maps = as_variable(x)
     sizes = maps.shape[2:]
@@ -146,18 +153,23 @@ def _pooled(
     if all([n == o * k for n, o, k in zip(sizes, counts, steps, strict=True)]):
         found: Variable = evenly(maps, steps)
         return found
-    for axis, (n, o) in enumerate(zip(sizes, counts, strict=True), 2):
-        if n != o:
-            maps = along(maps, axis, o)
-    return maps
+    return unevenly(maps, counts)
 
 
-def _maxima(x: Variable, axis: int, count: int) -> Variable:
-    """The maxima of windows along an axis; shorter windows repeat their last element."""
-    windows = windows_of(x.shape[axis], count)
-    longest = max([j - i for i, j in windows])
-    places = [min(i + k, j - 1) for i, j in windows for k in range(longest)]
-    ksize = [1] * (x.ndim - 2)
-    ksize[axis - 2] = longest
-    numbers = x.backend.asarray(places, "int64", x.device)
-    return as_variable(max_pooling_nd(Take.call(x, numbers, axis), ksize))
+def _means(x: Variable, counts: Sequence[int]) -> Variable:
+    """The means of windows, along one axis after the other."""
+    for axis, count in enumerate(counts, 2):
+        if x.shape[axis] != count:
+            x = MeansOfShares.call(x, axis, count)
+    return x
+
+
+def _maxima(x: Variable, counts: Sequence[int]) -> Variable:
+    """The maxima of windows; shorter windows repeat their last elements."""
+    ksize: list[int] = []
+    for axis, count in enumerate(counts, 2):
+        longest, places = _of_one_length(x.shape[axis], count)
+        ksize.append(longest)
+        if longest * count != x.shape[axis]:
+            x = Take.call(x, x.backend.asarray(places, "int64", x.device), axis)
+    return as_variable(max_pooling_nd(x, tuple(ksize)))

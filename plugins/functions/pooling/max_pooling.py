@@ -186,9 +186,13 @@ def max_pooling(  # noqa: D417
     """
     x, ksize, ndim = rank.windows(x, ksize)
     settings = (ksize, stride, pad, cover_all)
+    if not return_indices:
+        if ndim == 2:
+            return MaxPooling2D.call(x, *settings)
+        return MaxPoolingND.call(x, ndim, *settings)
     node = MaxPooling2D(*settings) if ndim == 2 else MaxPoolingND(ndim, *settings)
     (y,) = node.apply((x,))
-    return (y, unwrapped(node.indexes)) if return_indices else y
+    return y, unwrapped(node.indexes)
 
 
 max_pooling_1d = max_pooling("1d")
