@@ -239,7 +239,7 @@ def _within(x: Read1, g: Read1, gx: Write1, low: Real, high: Real, start: int, s
 
 relu = forward(_relu, over=True)
 relu_gradient = backward(_relu_gradient, of_result=True, otherwise=plain.relu_gradient, over=True)
-leaky_relu = forward(_leaky_relu, "slope", otherwise=plain.leaky_relu, calls=2)
+leaky_relu = forward(_leaky_relu, "slope", otherwise=plain.leaky_relu, calls=4)
 leaky_relu_gradient = backward(
     _leaky_relu_gradient, "slope", otherwise=plain.leaky_relu_gradient, calls=2
 )
