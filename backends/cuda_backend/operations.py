@@ -110,7 +110,6 @@ FORMULAS = [
     "plugins.functions.pooling.unpooling:Unpooling2D",
     "plugins.functions.pooling.unpooling:UnpoolingND",
     "plugins.functions.pooling.upsampling:Upsampling2D",
-    "plugins.functions.rnn.gru:GRUStep",
     "plugins.functions.rnn.gru_sequence:GRUSequence",
     "plugins.functions.rnn.lstm:LSTM",
     "plugins.functions.rnn.lstm_sequence:LSTMSequence",

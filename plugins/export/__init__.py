@@ -19,7 +19,7 @@ def register_exporters() -> dict[str, str]:
     return {
         f"plugins.functions.{operation}": f"{__name__}.{translation}"
         for operation, translation in _OPERATORS.items()
-    } | {f"{__name__}.recurrent:GRUSteps": f"{__name__}.recurrent:gru"}
+    }
 
 
 _OPERATORS = {
@@ -52,7 +52,7 @@ _OPERATORS = {
     "pooling.max_pooling:MaxPooling2D": "layers:max_pooling",
     "pooling.max_pooling:MaxPoolingND": "layers:max_pooling",
     "rnn.gru_sequence:GRUSequence": "recurrent:gru_sequence",
-    "rnn.lstm_sequence:LSTMSequence": "layers:lstm",
+    "rnn.lstm_sequence:LSTMSequence": "recurrent:lstm_sequence",
     "rnn.simple_sequence:ReLUSequence": "recurrent:relu_sequence",
     "rnn.simple_sequence:TanhSequence": "recurrent:tanh_sequence",
 }

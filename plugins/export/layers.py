@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from core.tracing import Applied
 from plugins.export.graph import Graph
 from plugins.export.sizes import Dim, in_each_trace
@@ -211,22 +209,6 @@ def attention(g: Graph, call: Applied, *qkv: str) -> list[str] | None:
     if g.opset < 23 or not alike:
         return None
     return [g.add("Attention", *qkv, scale=float(f.scale), is_causal=int(f.is_causal))]
-
-
-def lstm(g: Graph, call: Applied, h: str, c: str, x: str, W: str) -> list[str]:
-    """LSTM, whose own products with inputs only bring the gates into its order."""
-    units = call.inputs[0].shape[1]
-    # Here the gates of a unit stand together, as cell, input, forget, output; there all gates of
-    # one kind do, as input, output, forget, cell.
-    order = np.concatenate([np.arange(units) * 4 + gate for gate in (1, 3, 2, 0)])
-    dtype = g.dtype(x)
-    sorting = g.constant(np.eye(4 * units)[order][None], dtype)
-    recurrent = g.reshape(g.gather(W, order, 0), (1, 4 * units, units))
-    first = [g.reshape(s, (1, *call.inputs[0].shape)) for s in (h, c)]
-    y, _, last = g.add_several(
-        "LSTM", 3, x, sorting, recurrent, "", "", *first, dtype=dtype, hidden_size=int(units)
-    )
-    return [g.reshape(y, call.outputs[0].shape), g.reshape(last, call.outputs[1].shape)]
 
 
 def fft(g: Graph, call: Applied, real: str, imag: str) -> list[str] | None:

@@ -18,7 +18,6 @@ from plugins.export.external import External
 from plugins.export.following import Followed, followed, hides
 from plugins.export.graph import Graph
 from plugins.export.open_axes import Axes, open_axes, resized, samples
-from plugins.export.recurrent import name_of, whole_sequences
 from plugins.export.sizes import CURE, Sizes
 from plugins.export.words import WORDS
 from plugins.extras import need
@@ -164,7 +163,7 @@ def _outer(program: Program, applied: list[Applied]) -> Iterator[Applied]:
     named = set(registry.catalogue("exporters").names())
     end = 0
     for call in sorted(applied, key=lambda a: (a.first, -a.end)):
-        if end <= call.first < call.end and name_of(call) in named:
+        if end <= call.first < call.end and _name_of(call) in named:
             yield call
             end = call.end
 
@@ -255,9 +254,8 @@ class _Writing:
         used.update(dict.fromkeys(self.program.outputs, len(self.program.equations)))
         found: dict[int, tuple[Applied, Any]] = {}
         end = 0
-        calls = [*applied, *whole_sequences(applied)]
-        for call in sorted(calls, key=lambda a: (a.first, -a.end)):
-            name = name_of(call)
+        for call in sorted(applied, key=lambda a: (a.first, -a.end)):
+            name = _name_of(call)
             if call.first < end or call.first == call.end or name not in named:
                 continue
             equations = self.program.equations[call.first : call.end]
@@ -382,6 +380,12 @@ def _name_arguments(e: Equation) -> None:
             e.kwargs = {**e.kwargs, **dict(zip(names[first:], e.args[first:], strict=True))}
             e.args = e.args[:first]
             return
+
+
+def _name_of(call: Applied) -> str:
+    """Which operation it is, as exporters are registered."""
+    cls = type(call.function)
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _of_one_dtype(call: Applied) -> bool:

@@ -42,7 +42,6 @@ from plugins.functions.normalization.fixed_batch_normalization import FixedBatch
 from plugins.functions.normalization.group_normalization import GroupNormalization
 from plugins.functions.normalization.layer_normalization import LayerNormalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D
-from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.gru_sequence import GRUSequence
 from plugins.functions.rnn.lstm_sequence import LSTMSequence
 from plugins.functions.rnn.simple_sequence import ReLUSequence
@@ -370,16 +369,18 @@ READ = {
         lambda x, gamma, beta: F.group_normalization(x, 2, gamma, beta),
         ((6, 4, 5), ROW, ROW),
     ),
-    "gru": (lambda h, x, q: GRUStep()(h, x, q), (ROWS, (6, 12), (6, 12))),
-    "gru_sequence": (lambda *given: GRUSequence()(*given), (ROWS, (3, 6, 12), (12, 4), (12,))),
+    "gru_sequence": (
+        lambda *given: F.concat(GRUSequence()(*given), 0),
+        (ROWS, (18, 12), (12, 4), (12,)),
+    ),
     "layer_normalization": (F.layer_normalization, (ROWS, ROW, ROW)),
     "linear": (F.linear, (ROWS, (3, 4), (3,))),
     "lstm": (lambda c, x: F.concat(F.lstm(c, x)), (ROWS, (6, 16))),
     "lstm_sequence": (
-        lambda h, c, x, W: F.concat([F.reshape(y, (-1, 1)) for y in LSTMSequence()(h, c, x, W)], 0),
-        (ROWS, ROWS, (3, 6, 16), (16, 4)),
+        lambda *given: F.concat(LSTMSequence()(*given), 0),
+        (ROWS, ROWS, (18, 16), (16, 4)),
     ),
-    "relu_sequence": (lambda *given: ReLUSequence()(*given), (ROWS, (3, 6, 4), (4, 4))),
+    "relu_sequence": (lambda *given: F.concat(ReLUSequence()(*given), 0), (ROWS, (18, 4), (4, 4))),
     "resize_images": (lambda x: F.resize_images(x, (5, 3)), (MAPS,)),
     "softmax": (F.softmax, (ROWS,)),
     "softmax_cross_entropy": (

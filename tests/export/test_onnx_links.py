@@ -179,10 +179,11 @@ def test_a_recurrent_model():
     [
         (L.NStepGRU(2, 3, 4, 0.0), [5, 5], 2),
         (L.NStepBiGRU(1, 3, 4, 0.0), [5, 5], 2),
-        (L.NStepGRU(1, 3, 4, 0.0), [4, 2, 2], 2),  # where sequences end, another one begins
+        (L.NStepGRU(1, 3, 4, 0.0), [4, 2, 2], 1),
         (L.NStepBiLSTM(1, 3, 4, 0.0), [5, 5], 2),
-        (L.NStepGRU(1, 3, 4, 0.0), [6, 2], 2),
+        (L.NStepBiLSTM(2, 3, 4, 0.0), [2, 6, 1, 6], 4),
         (L.NStepRNNTanh(2, 3, 4, 0.0), [5, 5], 2),
+        (L.NStepBiRNNTanh(1, 3, 4, 0.0), [1, 2, 3], 2),
         (L.NStepBiRNNReLU(1, 3, 4, 0.0), [5, 5], 2),
     ],
 )

@@ -24,8 +24,16 @@ CASES = {
         (5, 3),
         (4, 3),
     ),
-    "TanhSequence": (lambda x, W: TanhSequence.call(0 * x[0], x, W), (2, 2, 3), (3, 3)),
-    "ReLUSequence": (lambda x, W: ReLUSequence.call(0 * x[0], x, W), (2, 2, 3), (3, 3)),
+    "TanhSequence": (
+        lambda x, W: F.concat(TanhSequence.call(0 * x[:2], x, W), 0),
+        (4, 3),
+        (3, 3),
+    ),
+    "ReLUSequence": (
+        lambda x, W: F.concat(ReLUSequence.call(0 * x[:2], x, W), 0),
+        (4, 3),
+        (3, 3),
+    ),
 }
 NEAR = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
 

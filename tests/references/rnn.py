@@ -21,12 +21,30 @@ def lstm(c_prev, x):
     return c, h
 
 
-def lstm_sequence(h_first, c_first, x, W):
-    h, c, outputs = h_first, c_first, []
-    for step in x:
-        c, h = lstm(c, step + np.einsum("nu,vu->nv", h, W))
-        outputs.append(h)
-    return np.stack(outputs), c
+def over_sequences(states, x, shorter, reverse, step):
+    """Outputs in the order of x, and the last states; `step(states, row)` takes one row of each."""
+    n = len(states[0])
+    steps = (len(x) + sum(shorter)) // n
+    lengths = [steps] * (n - len(shorter)) + [steps - less for less in shorter]
+    rows = [(time, i) for time in range(steps) for i in range(n) if time < lengths[i]]
+    outputs, last = np.empty((len(x), states[0].shape[1])), [np.array(s) for s in states]
+    for i in range(n):
+        own = [place for place, (_, sequence) in enumerate(rows) if sequence == i]
+        for place in own[::-1] if reverse else own:
+            new = step([s[i : i + 1] for s in last], x[place : place + 1])
+            for s, value in zip(last, new, strict=True):
+                s[i] = value[0]
+            outputs[place] = last[0][i]
+    return outputs, *last
+
+
+def lstm_sequence(h_first, c_first, x, W, shorter=(), reverse=False):
+    def step(states, row):
+        h, c = states
+        c, h = lstm(c, row + np.einsum("nu,vu->nv", h, W))
+        return h, c
+
+    return over_sequences((h_first, c_first), x, shorter, reverse, step)
 
 
 def slstm(c_prev1, c_prev2, x1, x2):
@@ -62,28 +80,27 @@ def gru_step(h, x, q):
     return y
 
 
-def gru_sequence(h, x, W, b):
-    outputs = []
-    for step in x:
-        h = gru_step(h, step, np.einsum("nu,vu->nv", h, W) + b)
-        outputs.append(h)
-    return np.stack(outputs)
+def gru_sequence(h_first, x, W, b, shorter=(), reverse=False):
+    def step(states, row):
+        (h,) = states
+        return (gru_step(h, row, np.einsum("nu,vu->nv", h, W) + b),)
+
+    return over_sequences((h_first,), x, shorter, reverse, step)
 
 
 def simple_sequence(activation):
-    def outputs(h, x, W):
-        found = []
-        for step in x:
-            h = np.vectorize(activation, otypes=[float])(step + np.einsum("nu,vu->nv", h, W))
-            found.append(h)
-        return np.stack(found)
+    def outputs(h_first, x, W, shorter=(), reverse=False):
+        def step(states, row):
+            z = row + np.einsum("nu,vu->nv", states[0], W)
+            return (np.vectorize(activation, otypes=[float])(z),)
+
+        return over_sequences((h_first,), x, shorter, reverse, step)
 
     return outputs
 
 
 REFERENCES = {
     "GRUSequence": gru_sequence,
-    "GRUStep": gru_step,
     "LSTM": lstm,
     "LSTMSequence": lstm_sequence,
     "ReLUSequence": simple_sequence(lambda v: max(v, 0.0)),

@@ -1,4 +1,4 @@
-"""Long short-term memory over a whole sequence, as one operation."""
+"""Long short-term memory over whole sequences, as one operation."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ from typing import Any
 from core import Domain, real
 from core.typing import AnyArray
 from plugins.functions.rnn.lstm import LSTM, cell_gradient
-from plugins.functions.rnn.sequence import _RecurrentSequence
+from plugins.functions.rnn.sequence import SETTINGS, _RecurrentSequence, fits
 
 
 class LSTMSequence(_RecurrentSequence):
     """Steps of `LSTM`; of the gates a, i, f and o are kept, each by itself."""
 
-    output_names = ("h", "c_last")
+    output_names = ("h", "h_last", "c_last")
     saved = ("gates", "c")
     domain = Domain(
-        "(n,u),(n,u),(t,n,v),(v,u)->(t,n,u),(n,u)",
+        "(n,u),(n,u),(r,v),(v,u)->(r,u),(n,u),(n,u)",
         h_first=real(-1, 1),
         c_first=real(-2, 2),
         x=real(-2, 2),
         W=real(-1, 1),
-        dims={"v": "4 * u", "t": (1, 4)},
+        settings=SETTINGS,
+        dims={"v": "4 * u", "r": (1, 9)},
+        valid=fits,
     )
 
     def recompute_gates(
         self, xp: Any, h_first: AnyArray, c_first: AnyArray, x: AnyArray, W: AnyArray
     ) -> AnyArray:
-        return self.walk(xp, (h_first, c_first), x, W)[2]
+        return self.walk(xp, (h_first, c_first), x, W)[0][2]
 
     def recompute_c(
         self, xp: Any, h_first: AnyArray, c_first: AnyArray, x: AnyArray, W: AnyArray
     ) -> AnyArray:
-        return self.walk(xp, (h_first, c_first), x, W)[1]
+        return self.walk(xp, (h_first, c_first), x, W)[0][1]
 
     def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         cell, z = LSTM(), x + q
@@ -50,8 +52,8 @@ class LSTMSequence(_RecurrentSequence):
         return [None, gc], gz, gz
 
     def compute(self, xp, h_first, c_first, x, W):
-        h, self.c, self.gates = self.walk(xp, (h_first, c_first), x, W)
-        return h, self.c[-1, ...]
+        (h, self.c, self.gates), last = self.walk(xp, (h_first, c_first), x, W)
+        return h, *last
 
     def gradient(self, xp, g, h_first, c_first, W, h, gates, c):
         firsts, gx, gW, _ = self.walk_back(xp, g, (h_first, c_first), (h, c), (gates,), W)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.rnn.n_step import GRU_CELL, run, together
+from plugins.functions.rnn.n_step import GRU_CELL, run
 
 
 @checked
@@ -90,7 +90,3 @@ def n_step_bigru(
     (2, 8)
     """
     return run("n_step_bigru", GRU_CELL, 2, n_layers, dropout_ratio, (hx,), ws, bs, xs)
-
-
-together(n_step_gru, GRU_CELL, 1)
-together(n_step_bigru, GRU_CELL, 2)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.rnn.n_step import LSTM_CELL, run, together
+from plugins.functions.rnn.n_step import LSTM_CELL, run
 
 
 @checked
@@ -102,7 +102,3 @@ def n_step_bilstm(
     """
     states = (hx, cx)
     return run("n_step_bilstm", LSTM_CELL, 2, n_layers, dropout_ratio, states, ws, bs, xs)
-
-
-together(n_step_lstm, LSTM_CELL, 1)
-together(n_step_bilstm, LSTM_CELL, 2)

@@ -1,34 +1,43 @@
-"""Simple recurrent units over a whole sequence, as one operation."""
+"""Simple recurrent units over whole sequences, as one operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from core import Domain, real
-from plugins.functions.rnn.sequence import _RecurrentSequence
+from plugins.functions.rnn.sequence import SETTINGS, _RecurrentSequence, fits
+
+
+def _domain(x: Any, W: Any) -> Domain:
+    return Domain(
+        "(n,u),(r,u),(u,u)->(r,u),(n,u)",
+        h_first=real(-1, 1),
+        x=x,
+        W=W,
+        settings=SETTINGS,
+        dims={"r": (1, 9)},
+        valid=fits,
+    )
 
 
 class _SimpleSequence(_RecurrentSequence):
     """h = f(x + W h_prev): what is the same whatever the activation f."""
 
-    def compute(self, xp, h_first, x, W):
-        return self.walk(xp, (h_first,), x, W)[0]
+    output_names = ("h", "h_last")
 
-    def gradient(self, xp, g, h_first, W, out):
-        first, gx, gW, _ = self.walk_back(xp, (g,), (h_first,), (out,), (), W)
+    def compute(self, xp, h_first, x, W):
+        (h,), last = self.walk(xp, (h_first,), x, W)
+        return h, *last
+
+    def gradient(self, xp, g, h_first, W, h):
+        first, gx, gW, _ = self.walk_back(xp, g, (h_first,), (h,), (), W)
         return *first, gx, gW
 
 
 class TanhSequence(_SimpleSequence):
     """Steps of tanh(x + W h_prev)."""
 
-    domain = Domain(
-        "(n,u),(t,n,u),(u,u)->(t,n,u)",
-        h_first=real(-1, 1),
-        x=real(-2, 2),
-        W=real(-1, 1, mixed=True),
-        dims={"t": (1, 4)},
-    )
+    domain = _domain(real(-2, 2), real(-1, 1, mixed=True))
 
     def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         return [xp.tanh(x + q)], []
@@ -43,13 +52,8 @@ class TanhSequence(_SimpleSequence):
 class ReLUSequence(_SimpleSequence):
     """Steps of max(x + W h_prev, 0)."""
 
-    domain = Domain(
-        "(n,u),(t,n,u),(u,u)->(t,n,u)",
-        h_first=real(-1, 1),
-        x=real(-2, 2, kinks=(0,)),
-        W=real(-0.005, 0.005, mixed=True),  # so that no product takes x across its kink
-        dims={"t": (1, 4)},
-    )
+    # No product takes x across its kink.
+    domain = _domain(real(-2, 2, kinks=(0,)), real(-0.005, 0.005, mixed=True))
 
     def step(self, xp: Any, states: Any, x: Any, q: Any) -> tuple[list[Any], list[Any]]:
         return [xp.maximum(x + q, 0.0)], []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
@@ -11,6 +12,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Count, Ratio
+from plugins.functions.rnn.n_step import Cell, run_packed
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
 
@@ -73,7 +75,7 @@ class NStep(ChainList):
     backward.
     """
 
-    rnn: ClassVar[Callable[..., Any]]  # what runs the layers: n_step_lstm or a similar function
+    cell: ClassVar[Cell]
     n_weights: ClassVar[int]
     n_cells: ClassVar[int] = 1
     use_bi_direction: ClassVar[bool] = False
@@ -111,7 +113,7 @@ class NStep(ChainList):
         """The last states and the outputs of the sequences `xs`, in their order and form."""
         if getattr(xs, "ndim", 0) == 3:
             self._refuse_empty([xs.shape[1]] * xs.shape[0])
-            *last, y = self._run_together(states, xs, F.swapaxes(xs, 0, 1))
+            *last, y = self._run_steps(states, xs, F.swapaxes(xs, 0, 1))
             return *last, F.swapaxes(y, 0, 1)
         if not isinstance(xs, (list, tuple)) or not xs:
             got = "none" if isinstance(xs, (list, tuple)) else type(xs).__name__
@@ -122,31 +124,37 @@ class NStep(ChainList):
         xs = [as_variable(x) for x in xs]
         lengths = [x.shape[0] for x in xs]
         self._refuse_empty(lengths)
-        if hasattr(self.rnn, "together") and min(lengths) == max(lengths) and xs[0].ndim == 2:
-            *last, y = self._run_together(states, xs, F.stack(xs, axis=1))
+        if min(lengths) == max(lengths) and xs[0].ndim == 2:
+            *last, y = self._run_steps(states, xs, F.stack(xs, axis=1))
             return *last, list(F.separate(y, axis=1))
         order = sorted(range(len(xs)), key=lambda i: -lengths[i])
-        *numbers, given, weights, biases = self._arguments(states, xs)
-        given = [_reordered(s, order) for s in given]
-        steps = F.transpose_sequence([xs[i] for i in order])
-        *last, ys = self.rnn(*numbers, *given, weights, biases, steps)
-        back = sorted(range(len(order)), key=order.__getitem__)
-        ys = F.transpose_sequence(ys)
-        return *[_reordered(s, back) for s in last], [ys[i] for i in back]
+        places, sizes = _by_time(lengths, order)
+        given = [_reordered(s, order, 1) for s in self._given(states, xs)]
+        *last, y = self._run_rows(given, _reordered(F.concat(xs, axis=0), places, 0), sizes)
+        back, y = _inverse(order), _reordered(y, _inverse(places), 0)
+        ends = list(accumulate(lengths))[:-1]
+        return *[_reordered(s, back, 1) for s in last], list(F.split_axis(y, ends, axis=0))
 
-    def _run_together(self, states: Sequence[Any], xs: Any, steps: Variable) -> Any:
+    def _run_steps(self, states: Sequence[Any], xs: Any, steps: Variable) -> Any:
         """The last states, and the outputs as the sequences `xs` are: steps first."""
-        together: Any = self.rnn.together  # type: ignore[attr-defined]
-        return together(*self._arguments(states, xs), steps)
+        (length, n), given = steps.shape[:2], self._given(states, xs)
+        rows = F.reshape(steps, (length * n, *steps.shape[2:]))
+        *last, y = self._run_rows(given, rows, [n] * length)
+        return *last, F.reshape(y, (length, n, y.shape[1]))
 
-    def _arguments(self, states: Sequence[Any], xs: Any) -> tuple[Any, ...]:
-        """What the layers are run with: two numbers, first states, weights and biases."""
+    def _given(self, states: Sequence[Any], xs: Any) -> list[Any]:
+        """The first states; weights have their sizes then."""
         self._size_for(xs[0])
         start = self.init_hx(xs) if any([s is None for s in states]) else None
-        given = [start if s is None else as_variable(s) for s in states]
+        return [start if s is None else as_variable(s) for s in states]
+
+    def _run_rows(self, states: Sequence[Any], rows: Variable, sizes: list[int]) -> Any:
+        """The last states, and the outputs of all rows, of which each time has so many."""
+        name, directions = type(self).__name__, 2 if self.use_bi_direction else 1
         held = [unit() for unit in self]
         weights, biases = [unit.weights for unit in held], [unit.biases for unit in held]
-        return self.n_layers, self.dropout, given, weights, biases
+        numbers = directions, self.n_layers, self.dropout
+        return run_packed(name, self.cell, *numbers, states, weights, biases, rows, sizes)
 
     def _refuse_empty(self, lengths: list[int]) -> None:
         if not lengths or 0 in lengths:
@@ -191,9 +199,28 @@ class NStepOfOneState(NStep):
         return hy, ys
 
 
-def _reordered(states: Variable, order: list[int]) -> Variable:
-    """States (S, n, u) with the sequences in this order."""
+def _by_time(lengths: list[int], order: list[int]) -> tuple[list[int], list[int]]:
+    """Where the rows of each time lie in sequences that are joined, and how many there are."""
+    starts = [0, *accumulate(lengths)]
+    places, sizes, size = list[int](), list[int](), len(order)
+    for time in range(lengths[order[0]]):
+        while lengths[order[size - 1]] <= time:
+            size -= 1
+        places += [starts[i] + time for i in order[:size]]
+        sizes.append(size)
+    return places, sizes
+
+
+def _inverse(order: list[int]) -> list[int]:
+    found = [0] * len(order)
+    for place, i in enumerate(order):
+        found[i] = place
+    return found
+
+
+def _reordered(x: Variable, order: list[int], axis: int) -> Variable:
+    """The array in this order along an axis."""
     if order == sorted(order):
-        return states
-    indices = states.backend.asarray(order, device=states.device)
-    return F.permutate(states, indices, axis=1)
+        return x
+    indices = x.backend.asarray(order, device=x.device)
+    return F.permutate(x, indices, axis=axis)

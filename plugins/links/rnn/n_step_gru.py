@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core import functions as F
+from plugins.functions.rnn.n_step import GRU_CELL
 from plugins.links.rnn.n_step import NStepOfOneState
 
 
@@ -37,7 +37,7 @@ class NStepGRU(NStepOfOneState):
     """
 
     n_weights = 6
-    rnn = staticmethod(F.n_step_gru)
+    cell = GRU_CELL
 
 
 class NStepBiGRU(NStepOfOneState):
@@ -61,4 +61,4 @@ class NStepBiGRU(NStepOfOneState):
 
     n_weights = 6
     use_bi_direction = True
-    rnn = staticmethod(F.n_step_bigru)
+    cell = GRU_CELL

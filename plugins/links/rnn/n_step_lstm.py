@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
-from core import functions as F
+from plugins.functions.rnn.n_step import LSTM_CELL
 from plugins.links.rnn.n_step import NStep
 
 
 class _NStepLSTM(NStep):
     """Layers whose units have two states, outputs and cells."""
 
+    cell = LSTM_CELL
     n_weights = 8
     n_cells = 2
 
@@ -63,8 +64,6 @@ class NStepLSTM(_NStepLSTM):
     ((2, 2, 4), [(1, 4), (5, 4)])
     """
 
-    rnn = staticmethod(F.n_step_lstm)
-
 
 class NStepBiLSTM(_NStepLSTM):
     """Layers of long short-term memory units in both directions.
@@ -86,4 +85,3 @@ class NStepBiLSTM(_NStepLSTM):
     """
 
     use_bi_direction = True
-    rnn = staticmethod(F.n_step_bilstm)

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
-from core import functions as F
-from plugins.functions.rnn.n_step import SIMPLE_CELLS, together
+from plugins.functions.rnn.n_step import SIMPLE_CELLS
 from plugins.links.rnn.n_step import NStepOfOneState
-
-
-def _with(activation: str, run: Any, directions: int) -> Any:
-    """What runs layers with this activation."""
-    run = partial(run, activation=activation)
-    return together(run, SIMPLE_CELLS[activation], directions)
 
 
 class NStepRNNTanh(NStepOfOneState):
@@ -43,7 +33,7 @@ class NStepRNNTanh(NStepOfOneState):
     """
 
     n_weights = 2
-    rnn = staticmethod(_with("tanh", F.n_step_rnn, 1))
+    cell = SIMPLE_CELLS["tanh"]
 
 
 class NStepBiRNNTanh(NStepOfOneState):
@@ -67,7 +57,7 @@ class NStepBiRNNTanh(NStepOfOneState):
 
     n_weights = 2
     use_bi_direction = True
-    rnn = staticmethod(_with("tanh", F.n_step_birnn, 2))
+    cell = SIMPLE_CELLS["tanh"]
 
 
 class NStepRNNReLU(NStepOfOneState):
@@ -97,7 +87,7 @@ class NStepRNNReLU(NStepOfOneState):
     """
 
     n_weights = 2
-    rnn = staticmethod(_with("relu", F.n_step_rnn, 1))
+    cell = SIMPLE_CELLS["relu"]
 
 
 class NStepBiRNNReLU(NStepOfOneState):
@@ -121,4 +111,4 @@ class NStepBiRNNReLU(NStepOfOneState):
 
     n_weights = 2
     use_bi_direction = True
-    rnn = staticmethod(_with("relu", F.n_step_birnn, 2))
+    cell = SIMPLE_CELLS["relu"]

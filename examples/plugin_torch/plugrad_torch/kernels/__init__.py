@@ -34,7 +34,6 @@ _BOTH = {
     "normalization.group_normalization:GroupNormalization": "normalization:group_normalization",
     "normalization.layer_normalization:LayerNormalization": "normalization:layer_normalization",
     "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
-    "rnn.gru:GRUStep": "recurrent:gru",
     "rnn.lstm:LSTM": "recurrent:lstm",
 }
 _COMPUTE = _BOTH | {

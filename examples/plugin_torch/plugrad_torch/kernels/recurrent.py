@@ -1,4 +1,4 @@
-"""Cells of recurrent networks: gates together, and PyTorch's own gradients of their functions."""
+"""Long short-term memory: gates together, and PyTorch's own gradients of their functions."""
 
 from __future__ import annotations
 
@@ -43,23 +43,3 @@ def lstm_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     gates[..., 1] = _of_sigmoid(gc * f.a, f.i)
     gates[..., 2] = _of_sigmoid(gc * c_prev, f.f)
     return gc * f.f, gates.view(len(c), -1)
-
-
-def gru(f: Any, xp: Any, h: Tensor, x: Tensor, q: Tensor) -> Any:
-    """The new state."""
-    if not h.dtype is x.dtype is q.dtype:
-        return NotImplemented
-    units = h.shape[1]
-    f.r, f.z = torch.sigmoid(x[:, : 2 * units] + q[:, : 2 * units]).chunk(2, 1)
-    f.a = torch.addcmul(x[:, 2 * units :], f.r, q[:, 2 * units :]).tanh_()
-    return torch.lerp(f.a, h, f.z)
-
-
-def gru_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
-    """Gradients of the same."""
-    h, q = f._sources[0].data, f._sources[2].data
-    inner = q[:, 2 * h.shape[1] :]
-    gz = _of_sigmoid(g * (h - f.a), f.z)
-    ga = _of_tanh(g * (1 - f.z), f.a)
-    gr = _of_sigmoid(ga * inner, f.r)
-    return g * f.z, torch.cat([gr, gz, ga], 1), torch.cat([gr, gz, ga * f.r], 1)

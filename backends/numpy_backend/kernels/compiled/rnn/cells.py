@@ -1,4 +1,4 @@
-"""Loops over a recurrent cell, written once for all cells: one step, and all steps of some rows."""
+"""Loops over a recurrent cell, written once for all cells: one step, and all of some sequences."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from backends.numpy_backend.kernels.compiled.elementary import ZERO
 from backends.numpy_backend.kernels.compiled.products.packed import add_packed
 from backends.numpy_backend.kernels.compiled.rnn import rows
 from backends.numpy_backend.kernels.compiler import (
     Compiled,
+    Indices,
     Read1,
     Read2,
     Read3,
-    Read4,
     Write2,
     Write3,
-    Write4,
     compiled_with,
 )
 
@@ -42,39 +42,66 @@ def step_back(
 
 
 def walk(
-    given: Read3, x: Read3, z: Write2, gates: Write4, c: Write3, h: Write3,
-    panels: Read1, across: int, start: int, stop: int,
+    given: Read2, x: Read2, z: Write2, gates: Write3, c_all: Write2, h_all: Write2, c: Write2,
+    h: Write2, begun: Indices, sizes: Indices, bounds: Indices, panels: Read1, across: int,
+    start: int, stop: int,
 ) -> None:  # fmt: skip
-    """All steps forward, from the first states in c[0] and h[0].
+    """All steps forward of some parts, which have the sequences between two bounds.
 
-    Sums begin as what is given, for each step or once for all rows of all steps.
+    The rows of a step lie where it has `begun`. c and h are the states, at first those before all
+    steps. Sums begin as what is given, for each row or once for all.
     """
-    n, columns, units = z.shape[0], z.shape[1], h.shape[2]
-    by_step, by_row = int(given.shape[0] > 1), int(given.shape[1] > 1)
-    for t in range(x.shape[0]):
-        for row in range(start, stop):
-            sums, first = z[row], given[t * by_step, row * by_row]
-            for j in range(columns):
-                sums[j] = first[j]
-        place = (t * n + start) * units
-        add_packed(z, start * columns, columns, h, place, units, panels, across, stop - start)
-        forward(z, x[t], c[t], gates[t], c[t + 1], h[t + 1], start, stop)
+    columns, units, by_row = z.shape[1], h.shape[1], int(given.shape[0] > 1)
+    for part in range(start, stop):
+        low = bounds[part]
+        for step in range(sizes.size):
+            high, place = min(bounds[part + 1], sizes[step]), begun[step]
+            if low >= high:
+                continue
+            for row in range(low, high):
+                sums, first = z[row], given[(place + row) * by_row]
+                for j in range(columns):
+                    sums[j] = first[j]
+            add_packed(z, low * columns, columns, h, low * units, units, panels, across, high - low)
+            cs, hs = c_all[place:], h_all[place:]
+            forward(z, x[place:], c, gates[place:], cs, hs, low, high)
+            for row in range(low, high):
+                last, new = c[row], cs[row]
+                for j in range(units):
+                    last[j] = new[j]
+                last, new = h[row], hs[row]
+                for j in range(units):
+                    last[j] = new[j]
 
 
 def walk_back(
-    gh: Write3, gc: Write2, before: Read3, after: Read3, gates: Read4, gx: Write3, gq: Write3,
-    panels: Read1, across: int, start: int, stop: int,
+    given: Read2, gs: Write2, gh: Write2, gc: Write2, before: Read2, after: Read2, gates: Read3,
+    gx: Write2, gq: Write2, begun: Indices, sizes: Indices, bounds: Indices, panels: Read1,
+    across: int, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """All steps backward. To gh[t] is added what comes from gh[t + 1]."""
-    steps, n, columns, units = gx.shape[0], gx.shape[1], gx.shape[2], gh.shape[2]
+    """All steps backward of some parts. gh and gc are the gradients of states, at first the last.
+
+    To those of the output is added what is given, for each row or once for all.
+    """
+    columns, units, by_row = gx.shape[1], gh.shape[1], int(given.shape[0] > 1)
     buffer = np.empty((BUFFER, units), gh.dtype)
-    for last in range(steps):
-        t = steps - 1 - last
-        backward(
-            gh[t + 1], gc, before[t], after[t], gates[t], buffer, gx[t], gq[t], gh[t], start, stop
-        )
-        place, first = (t * n + start) * units, (t * n + start) * columns
-        add_packed(gh, place, units, gq, first, columns, panels, across, stop - start)
+    for part in range(start, stop):
+        low = bounds[part]
+        for earlier in range(sizes.size):
+            step = sizes.size - 1 - earlier
+            high, place = min(bounds[part + 1], sizes[step]), begun[step]
+            if low >= high:
+                continue
+            for row in range(low, high):
+                sums, own, more = gs[row], gh[row], given[(place + row) * by_row]
+                for j in range(units):
+                    sums[j] = own[j] + more[j]
+                for j in range(units):
+                    own[j] = ZERO
+            of_x, of_q, at = gx[place:], gq[place:], (place + low) * columns
+            old, new, kept = before[place:], after[place:], gates[place:]
+            backward(gs, gc, old, new, kept, buffer, of_x, of_q, gh, low, high)
+            add_packed(gh, low * units, units, gq, at, columns, panels, across, high - low)
 
 
 class Cell(NamedTuple):

@@ -1,4 +1,4 @@
-"""Single steps of recurrent cells, row by row."""
+"""Single steps of long short-term memory, row by row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled.rnn.cells import GRU, LSTM
+from backends.numpy_backend.kernels.compiled.rnn.cells import LSTM
 from backends.numpy_backend.kernels.compiler import MANY, Array, dense, suits
 
 LEAST = 4096  # elements of the first array in a part
@@ -42,25 +42,3 @@ def lstm_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     gh, before, after = dense(gh, c_prev, c)
     divide(LSTM.step_back, gh, gc, before, after, gates, gx, gx, gc)
     return gc, gx
-
-
-def gru(f: Any, xp: Any, h: Array, x: Array, q: Array) -> Any:
-    """The new state."""
-    if not suits(x, q, calls=MANY) or h.dtype != x.dtype or x.shape != (len(h), 3 * h.shape[1]):
-        return NotImplemented
-    gates, new = np.empty((len(h), 4, h.shape[1]), h.dtype), np.empty_like(h, order="C")
-    x, q, before = dense(x, q, h)
-    divide(GRU.step, q, x, before, gates, new, new)
-    f.r, f.z, f.a = [gates[:, number] for number in range(3)]
-    return new
-
-
-def gru_gradient(f: Any, g: Array, needs_grad: int) -> Any:
-    """Gradients of the same."""
-    gates, h = f.r.base, f._sources[0].data
-    if gates is None or f.a.base is not gates or gates.shape != (len(h), 4, h.shape[1]):
-        return NotImplemented
-    gh, (g, before) = np.zeros(h.shape, gates.dtype), dense(g, h)
-    gx, gq = np.empty((2, len(h), 3 * h.shape[1]), gates.dtype)
-    divide(GRU.step_back, g, gh, before, before, gates, gx, gq, gh)
-    return gh, gx, gq

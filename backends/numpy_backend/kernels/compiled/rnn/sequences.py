@@ -1,7 +1,7 @@
-"""Recurrent cells over a whole sequence: the weights of its steps are packed once.
+"""Recurrent cells over whole sequences: the weights of their steps are packed once.
 
-Where rows suffice for all threads, each walks through all steps with some of them, and none waits
-for another before the end. Else they share the product of each step.
+Where there are enough for all threads, each walks through all steps of some sequences, and none
+waits for another before the end. Else they share the product of each step.
 """
 
 from __future__ import annotations
@@ -26,29 +26,41 @@ ROWS = 6  # of a thread, at least: as many as are multiplied at once
 PART = 1 << 20  # multiplications of a thread, at least
 
 
-def _pays(W: Array, steps: int, n: int) -> bool:
+def _pays(W: Array, steps: int, rows: int) -> bool:
     """Whether W is packed."""
-    return (n >= AGAIN[0] and steps >= AGAIN[1]) or W.size <= SMALL * steps
+    return (rows >= AGAIN[0] * steps and steps >= AGAIN[1]) or W.size <= SMALL * steps
 
 
-class _Weights:
-    """What each step is multiplied by, and how threads share that."""
+class _Steps:
+    """What the rows of each step are multiplied by, where they lie, and how threads share that."""
 
-    def __init__(self, W: Array, steps: int, n: int) -> None:
+    def __init__(self, blocks: tuple[tuple[int, int], ...], n: int, W: Array) -> None:
+        self._blocks = blocks
         self._plain = W
-        self._packed = Packed(W) if _pays(W, steps, n) else None
-        self._parts = 0  # of the rows
-        if self._packed is not None:
-            least = max(ROWS, -(-PART // (W.size * steps)))
-            parts = parallel.count(n, least, 1)
-            self._parts = parts if parts == num_threads() or W.size * n < SHORT else 0
+        rows = sum([size for _, size in blocks])
+        self._packed = Packed(W) if _pays(W, len(blocks), rows) else None
+        self._bounds: Array | None = None  # of the sequences that threads make all steps of
+        if self._packed is None:
+            return
+        least = max(ROWS, -(-PART // (W.size * len(blocks))))
+        parts = parallel.count(n, least, 1)
+        if parts == num_threads() or W.size * n < SHORT:
+            self._begun, self._sizes = np.array(blocks, np.intp).T.copy()
+            self._bounds = _bounds(self._sizes, n, parts)
 
-    def walked(self, loop: Any, *arrays: Array, rows: int) -> bool:
-        """Whether each thread makes all steps, as `loop(*arrays, panels, across, 0, rows)` does."""
-        if self._packed is not None and self._parts:
-            given = (*arrays, self._packed.panels, self._packed.across, 0, rows)
-            parallel.share(loop, given, self._parts)
-        return self._parts > 0
+    def walked(self, loop: Any, *arrays: Array) -> bool:
+        """Whether threads make all steps of their sequences, and so have called the loop."""
+        if self._packed is None or self._bounds is None:
+            return False
+        places = self._begun, self._sizes, self._bounds
+        parts = len(self._bounds) - 1
+        given = (*arrays, *places, self._packed.panels, self._packed.across, 0, parts)
+        parallel.share(loop, given, parts)
+        return True
+
+    def each(self) -> list[tuple[slice, slice]]:
+        """For each step the sequences that take part in it, and their rows."""
+        return [(slice(size), slice(start, start + size)) for start, size in self._blocks]
 
     def add_product(self, a: Array, c: Array) -> None:
         """`c += a @ W`, which all share."""
@@ -58,134 +70,146 @@ class _Weights:
             self._packed.add_product(a, c)
 
 
-def _forward(cell: Cell, firsts: Sequence[Array], x: Array, W: Array, b: Any = None) -> Any:
-    """The states of all steps and the gates; None for other arrays."""
-    steps, n, columns = x.shape
+def _bounds(sizes: Array, n: int, parts: int) -> Array:
+    """Where parts of n sequences begin, and the end: all have about as many rows."""
+    if parts == 1:
+        return np.array([0, n])
+    lengths = (sizes[:, None] > np.arange(n)).sum(axis=0)
+    ends = np.cumsum([0, *lengths])
+    found: Array = np.searchsorted(ends, np.arange(parts + 1) * ends[-1] // parts)
+    return found
+
+
+def _forward(
+    f: Any, cell: Cell, firsts: Sequence[Array], x: Array, W: Array, b: Array | None = None
+) -> Any:
+    """The states of all rows, the last ones, and the gates; None for other arrays."""
+    (rows, columns), n = x.shape, len(firsts[0])
     units = columns // cell.blocks
     others = [W] if b is None else [W, b]
-    if {x.dtype} != {array.dtype for array in (*firsts, *others)} or W.shape != (
-        cell.blocks * units,
-        units,
-    ):
+    if {x.dtype} != {array.dtype for array in (*firsts, *others)} or W.shape != (columns, units):
         return None
-    if {first.shape for first in firsts} != {(n, units)} or W.shape[0] != columns or not steps:
+    if {first.shape for first in firsts} != {(n, units)} or cell.blocks * units != columns:
         return None
-    if not suits(x if _pays(W, steps, n) else x[0], calls=CALLS):
+    blocks = f.blocks(n, rows)
+    if sum([size for _, size in blocks]) != rows:
         return None
-    states = np.empty((len(firsts), steps + 1, n, units), x.dtype)
-    states[:, 0] = firsts
-    h, c = states[0], states[-1]
-    gates, z = np.empty((steps, n, cell.kept, units), x.dtype), np.empty((n, columns), x.dtype)
+    if not suits(x if _pays(W, len(blocks), rows) else x[:n], calls=CALLS):
+        return None
+    states, last = np.empty((len(firsts), rows, units), x.dtype), np.array(firsts, order="C")
+    h, c, h_last, c_last = states[0], states[-1], last[0], last[-1]
+    gates, z = np.empty((rows, cell.kept, units), x.dtype), np.empty((n, columns), x.dtype)
     (x,) = dense(x)
-    given = x if b is None else dense(b)[0].reshape(1, 1, columns)
-    weights = _Weights(W.T, steps, n)
-    if not weights.walked(cell.walk, given, x, z, gates, c, h, rows=n):
-        for t in range(steps):
-            z[...] = given[t % len(given)]
-            weights.add_product(h[t], z)
-            divide(cell.step, z, x[t], c[t], gates[t], c[t + 1], h[t + 1])
-    return states[:, 1:], gates
+    given = x if b is None else dense(b)[0].reshape(1, columns)
+    steps = _Steps(blocks, n, W.T)
+    if not steps.walked(cell.walk, given, x, z, gates, c, h, c_last, h_last):
+        for run, at in steps.each():
+            z[run] = given if b is not None else x[at]
+            steps.add_product(h_last[run], z[run])
+            divide(cell.step, z[run], x[at], c_last[run], gates[at], c[at], h[at])
+            last[:, run] = states[:, at]
+    return states, last, gates
 
 
 def _backward(
+    f: Any,
     cell: Cell,
-    g: Any,
-    gc: Any,
+    g: Sequence[Any],
     firsts: Sequence[Array],
     states: Sequence[Array],
     gates: Any,
     W: Array,
 ) -> Any:
     """The gradients of the first states, of x, W and the products; None for other arrays."""
-    (steps, n, units), dtype = states[0].shape, states[0].dtype
+    (rows, units), dtype, n = states[0].shape, states[0].dtype, len(firsts[0])
     columns = cell.blocks * units
-    if W.dtype != dtype or not suits(states[0], calls=CALLS * cell.blocks):
+    blocks = f.blocks(n, rows)
+    if W.dtype != dtype or not suits(states[0], calls=CALLS * cell.blocks * len(blocks)):
         return None
-    gh, gx = np.zeros((steps + 1, n, units), dtype), np.empty((steps, n, columns), dtype)
-    gq = np.empty_like(gx) if cell.apart else gx
-    if g is not None:
-        gh[1:] = g
-    gc = np.zeros((n, units), dtype) if gc is None else np.array(gc, dtype, order="C")
-    befores = [
-        np.concatenate([first[None], all_[:-1]]) for first, all_ in zip(firsts, states, strict=True)
+    g_all, *others = g
+    given = np.zeros((1, units), dtype) if g_all is None else np.asarray(g_all, dtype, order="C")
+    last = [
+        np.zeros((n, units), dtype) if each is None else np.array(each, dtype, order="C")
+        for each in others
     ]
+    gh, gc, gs = last[0], last[-1], np.empty((n, units), dtype)
+    gx = np.empty((rows, columns), dtype)
+    gq = np.empty_like(gx) if cell.apart else gx
+    befores = [f.before(np, *each) for each in zip(firsts, states, strict=True)]
     before, after, gates = dense(befores[-1], states[-1], gates)
-    weights = _Weights(W, steps, n)
-    if not weights.walked(cell.walk_back, gh, gc, before, after, gates, gx, gq, rows=n):
-        for t in reversed(range(steps)):
-            of_states = gh[t + 1], gc, before[t], after[t]
-            divide(cell.step_back, *of_states, gates[t], gx[t], gq[t], gh[t])
-            weights.add_product(gq[t], gh[t])
-    rows = gq.reshape(steps * n, columns).T
-    return gh[0], gc, gx, products.matmul(rows, befores[0].reshape(steps * n, units)), gq
+    steps = _Steps(blocks, n, W)
+    if not steps.walked(cell.walk_back, given, gs, gh, gc, before, after, gates, gx, gq):
+        for run, at in reversed(steps.each()):
+            np.add(gh[run], given[at] if g_all is not None else given, out=gs[run])
+            gh[run] = 0
+            of_states = gs[run], gc[run], before[at], after[at]
+            divide(cell.step_back, *of_states, gates[at], gx[at], gq[at], gh[run])
+            steps.add_product(gq[at], gh[run])
+    return [*last, gx, products.matmul(gq.T, befores[0])], gq
 
 
 # -- what offers them ------------------------------------------------------------------------------
 
 
 def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: Array) -> Any:
-    """All outputs and the last state of the cells."""
-    found = _forward(LSTM, (h_first, c_first), x, W)
+    """All outputs and the last states."""
+    found = _forward(f, LSTM, (h_first, c_first), x, W)
     if found is None:
         return NotImplemented
-    (h, f.c), f.gates = found
-    return h, f.c[-1]
+    (h, f.c), last, f.gates = found
+    return h, *last
 
 
 def lstm_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Gradients of the same."""
     h_first, c_first, _, W = [source.data for source in f._sources]
-    gh, gc = g
-    found = _backward(LSTM, gh, gc, (h_first, c_first), (f.data[0], f.c), f.gates, W)
-    return NotImplemented if found is None else found[:4]
+    found = _backward(f, LSTM, g, (h_first, c_first), (f.data[0], f.c), f.gates, W)
+    return NotImplemented if found is None else tuple(found[0])
 
 
 def gru_sequence(f: Any, xp: Any, h_first: Array, x: Array, W: Array, b: Array) -> Any:
-    """All outputs."""
-    found = _forward(GRU, (h_first,), x, W, b)
+    """All outputs and the last ones."""
+    found = _forward(f, GRU, (h_first,), x, W, b)
     if found is None:
         return NotImplemented
-    (h,), f.gates = found
-    return h
+    (h,), (last,), f.gates = found
+    return h, last
 
 
 def gru_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Gradients of the same."""
     h_first, _, W, _ = [source.data for source in f._sources]
-    found = _backward(GRU, g, None, (h_first,), (f.data,), f.gates, W)
-    if found is None:
-        return NotImplemented
-    gh, _, gx, gW, gq = found
-    return gh, gx, gW, sums.total(gq, axis=(0, 1))
+    found = _backward(f, GRU, g, (h_first,), (f.data[0],), f.gates, W)
+    return NotImplemented if found is None else (*found[0], sums.total(found[1], axis=0))
 
 
 def tanh_sequence(f: Any, xp: Any, h_first: Array, x: Array, W: Array) -> Any:
-    """All outputs."""
-    return _simple(TANH, h_first, x, W)
+    """All outputs and the last ones."""
+    return _simple(f, TANH, h_first, x, W)
 
 
 def relu_sequence(f: Any, xp: Any, h_first: Array, x: Array, W: Array) -> Any:
-    """All outputs."""
-    return _simple(RELU, h_first, x, W)
+    """All outputs and the last ones."""
+    return _simple(f, RELU, h_first, x, W)
 
 
 def tanh_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Gradients of the same."""
-    return _simple_gradient(TANH, f, g)
+    return _simple_gradient(f, TANH, g)
 
 
 def relu_sequence_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """Gradients of the same."""
-    return _simple_gradient(RELU, f, g)
+    return _simple_gradient(f, RELU, g)
 
 
-def _simple(cell: Cell, h_first: Array, x: Array, W: Array) -> Any:
-    found = _forward(cell, (h_first,), x, W)
-    return NotImplemented if found is None else found[0][0]
+def _simple(f: Any, cell: Cell, h_first: Array, x: Array, W: Array) -> Any:
+    found = _forward(f, cell, (h_first,), x, W)
+    return NotImplemented if found is None else (found[0][0], found[1][0])
 
 
-def _simple_gradient(cell: Cell, f: Any, g: Array) -> Any:
-    (h_first, _, W), h = [source.data for source in f._sources], f.data
-    nothing = np.empty((*h.shape[:2], 0, h.shape[2]), h.dtype)
-    found = _backward(cell, g, None, (h_first,), (h,), nothing, W)
-    return NotImplemented if found is None else (found[0], found[2], found[3])
+def _simple_gradient(f: Any, cell: Cell, g: Any) -> Any:
+    (h_first, _, W), h = [source.data for source in f._sources], f.data[0]
+    nothing = np.empty((len(h), 0, h.shape[1]), h.dtype)
+    found = _backward(f, cell, g, (h_first,), (h,), nothing, W)
+    return NotImplemented if found is None else tuple(found[0])
