@@ -1,6 +1,6 @@
 """What `functions` measures: a function of plugrad's, the same in PyTorch, and their inputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +82,59 @@ def _convolution(
 
 def _log_odds(torch: Any, x: Any, t: Any) -> Any:
     return torch.nn.functional.binary_cross_entropy_with_logits(x, t.to(x.dtype))
+
+
+LENGTHS = (
+    50,
+    48,
+    47,
+    45,
+    43,
+    40,
+    39,
+    37,
+    34,
+    33,
+    31,
+    29,
+    27,
+    25,
+    24,
+    21,
+    19,
+    18,
+    16,
+    13,
+    11,
+    9,
+    7,
+    5,
+)
+BY_TIME = [sum([length > time for length in LENGTHS]) for time in range(LENGTHS[0])]
+
+
+def _sequences(kind: str, layers: int, units: int) -> Case:
+    """Recurrent layers over sequences of `LENGTHS`, whose rows lie by time in both."""
+    gates, states = {"lstm": (4, 2), "gru": (3, 1)}[kind]
+
+    def ours(F: Any, x: Any, *parts: Any) -> Any:
+        each = [[*F.split_axis(a, gates, 0), *F.split_axis(b, gates, 0)] for a, b in _pairs(parts)]
+        first = [np.zeros((layers, len(LENGTHS), units), "f")] * states
+        xs = F.split_axis(x, np.cumsum(BY_TIME)[:-1].tolist(), 0)
+        run = getattr(F, f"n_step_{kind}")
+        return F.concat(run(layers, 0.0, *first, each[::2], each[1::2], xs)[-1], 0)
+
+    def theirs(torch: Any, x: Any, *parts: Any) -> Any:
+        first = [torch.zeros(layers, len(LENGTHS), units)] * states
+        given = x, torch.tensor(BY_TIME), first if states > 1 else first[0], [p / 8 for p in parts]
+        return getattr(torch, kind)(*given, True, layers, 0.0, True, False)[0]
+
+    weights = (gates * units, units), (gates * units, units), (gates * units,), (gates * units,)
+    return Case(ours, theirs, ((sum(BY_TIME), units), *weights * layers))
+
+
+def _pairs(parts: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return [(a / 8, b / 8) for a, b in zip(parts[::2], parts[1::2], strict=True)]
 
 
 CASES: dict[str, Case] = {
@@ -238,6 +291,12 @@ CASES: dict[str, Case] = {
         lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v),
         ((8, 8, 128, 32),) * 3,
     ),
+    **{
+        f"{kind} of sequences, {layers} x {units}": _sequences(kind, layers, units)
+        for kind in ("lstm", "gru")
+        for layers in (1, 2)
+        for units in (128, 256, 650)
+    },
     "convolution 3x3": _convolution((16, 64, 28, 28), (64, 64, 3, 3), pad=1),
     "convolution 3x3, stride 2": _convolution((16, 64, 28, 28), (128, 64, 3, 3), 2, 1),
     "convolution 7x7, stride 2": _convolution((4, 3, 112, 112), (64, 3, 7, 7), 2, 3),

@@ -15,12 +15,11 @@ from backends.numpy_backend import parallel, products, sums
 from backends.numpy_backend.kernels.compiled.products.packed import Packed
 from backends.numpy_backend.kernels.compiled.rnn.cells import GRU, LSTM, RELU, TANH, Cell
 from backends.numpy_backend.kernels.compiled.rnn.recurrent import divide
-from backends.numpy_backend.kernels.compiler import Array, dense, suits
+from backends.numpy_backend.kernels.compiler import MANY, Array, dense, suits
 from core.registry.threads import num_threads
 
 AGAIN = 4, 8  # rows and steps from which on it pays to pack W before them
 SMALL = 1 << 13  # elements that are packed in the time that calling a step's loops takes
-CALLS = 8  # of NumPy, in a step of the formula
 SHORT = 1 << 20  # multiplications of a step, which is computed before another thread has its share
 ROWS = 6  # of a thread, at least: as many as are multiplied at once
 PART = 1 << 20  # multiplications of a thread, at least
@@ -94,7 +93,7 @@ def _forward(
     blocks = f.blocks(n, rows)
     if sum([size for _, size in blocks]) != rows:
         return None
-    if not suits(x if _pays(W, len(blocks), rows) else x[:n], calls=CALLS):
+    if not suits(x if _pays(W, len(blocks), rows) else x[:n], calls=MANY):
         return None
     states, last = np.empty((len(firsts), rows, units), x.dtype), np.array(firsts, order="C")
     h, c, h_last, c_last = states[0], states[-1], last[0], last[-1]
@@ -124,7 +123,7 @@ def _backward(
     (rows, units), dtype, n = states[0].shape, states[0].dtype, len(firsts[0])
     columns = cell.blocks * units
     blocks = f.blocks(n, rows)
-    if W.dtype != dtype or not suits(states[0], calls=CALLS * cell.blocks * len(blocks)):
+    if W.dtype != dtype or not suits(states[0], calls=MANY * cell.blocks):
         return None
     g_all, *others = g
     given = np.zeros((1, units), dtype) if g_all is None else np.asarray(g_all, dtype, order="C")
