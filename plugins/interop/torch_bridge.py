@@ -67,17 +67,16 @@ def _operation(torch: Any) -> Any:
                 for y, g in zip(outputs, gradients, strict=True)
                 if g is not None and y.requires_grad
             ]
-            targets = [x for x in inputs if x.requires_grad]
             reached: list[Any] = []
 
             def call(given: Sequence[Any], needs: Sequence[bool]) -> Any:
                 """Gradients, as a function of the inputs and of the gradients of the outputs."""
                 own = [_variable(torch, g, again) for g in given[len(inputs) :]]
-                found = grad([y for y, _ in used], targets, own, enable_double_backprop=again)
-                reached[:] = [x for x, g in zip(targets, found, strict=True) if g is not None]
+                found = grad([y for y, _ in used], inputs, own, enable_double_backprop=again)
+                reached[:] = [x for x, g in zip(inputs, found, strict=True) if g is not None]
                 return [g for g in found if g is not None], [*inputs, *own]
 
-            if not used or not targets:
+            if not used:
                 return None, *[None] * len(inputs)
             with force_backprop_mode():
                 found = Bridge.apply(call, *tensors, *[g for _, g in used])
