@@ -12,6 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -25,6 +26,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
+from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiled, compiler, formulas, plain, tables
 from backends.numpy_backend.kernels.compiled.array import choice
 from backends.numpy_backend.kernels.compiled.loss import softmax
@@ -72,6 +74,19 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of any size is done in parts, one after the other."""
+
+    def divide(loop: Callable[..., None], size: int, least: int, *arguments: Any) -> None:
+        for part in pairwise(parallel.bounds(size, least)):
+            loop(*arguments, *part)
+
+    monkeypatch.setattr(parallel, "count", lambda size, *_: max(1, min(size, 3)))
+    monkeypatch.setattr(parallel, "divide", divide)
+    monkeypatch.setitem(configuration._shared, "num_threads", 1)
+
+
+@pytest.fixture
 def without_kernels() -> Iterator[None]:
     kept: list[tuple[KernelTable, dict[str, Any]]] = [
         (table, dict(table)) for table in (NUMPY.kernels, NUMPY.gradient_kernels)
@@ -84,7 +99,7 @@ def without_kernels() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", sorted(set(BY_NAME) & set(CHECKED)))
-def test_every_proof_of_the_op_holds(name: str, always: None) -> None:
+def test_every_proof_of_the_op_holds(name: str, always: None, in_parts: None) -> None:
     # Loops made of formulas are all written by one emitter, and many are compiled for each shape.
     by_hand = BY_NAME[name] in compiled.COMPUTE | compiled.GRADIENT
     check_op(
