@@ -124,9 +124,10 @@ class Evil:
 def test_pickled_objects_are_refused_unread(path, value):
     array = np.empty((), object)
     array[()] = value
-    np.savez(path, a=array)
-    with pytest.raises(CheckpointError, match="pickled Python object"):
-        load_npz(path, Bag(a=1))
+    for refused in (array, np.array([None])):
+        np.savez(path, a=refused)
+        with pytest.raises(CheckpointError, match="pickled Python object"):
+            load_npz(path, Bag(a=1))
 
 
 @pytest.mark.parametrize(
@@ -166,6 +167,9 @@ def test_files_that_are_open(path):
     for compression in (True, False):
         file = io.BytesIO()
         save_npz(file, Net(seed=1), compression)
+        with zipfile.ZipFile(file) as archive:
+            ways = {info.compress_type for info in archive.infolist()}
+        assert ways == {zipfile.ZIP_DEFLATED if compression else zipfile.ZIP_STORED}
         file.seek(0)
         loaded = Net(seed=2)
         load_npz(file, loaded)
