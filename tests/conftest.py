@@ -64,11 +64,24 @@ def pytest_runtest_setup(item):
         sys.modules["torch"].manual_seed(seed)
 
 
-def pytest_collection_finish():
-    """What stands by now stays, so that no garbage collection looks through it again.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Nothing of what is made meanwhile is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
-    Beside tens of thousands of tests, each `gc.collect()` would take most of a second.
+
+@pytest.fixture(scope="module", autouse=True)
+def what_stands_by_now_stays():
+    """Let no garbage collection look again through what is left after a file of tests.
+
+    Beside hundreds of thousands of cached objects and tests each would take most of a second.
     """
+    yield
     gc.collect()
     gc.freeze()
 
