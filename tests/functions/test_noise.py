@@ -177,7 +177,7 @@ LABELS = np.arange(6)
 
 def n_step(x):
     first, second = F.split_axis(x, [2], axis=0)
-    W = F.matmul(x, x, transa=True)
+    W = F.matmul(x, x, transa=True) / 20  # so that tanh is far from 1
     ws, bs = [[W] * 2] * 2, [[F.sum(x, axis=0)] * 2] * 2
     return F.n_step_rnn(2, 0.5, F.stack([first, second[:2, :]]), ws, bs, [first] * 3)[1][-1]
 
@@ -219,7 +219,7 @@ def test_a_seed_gives_the_same_again_on_every_backend(name):
         core.seed(None)
     for one, other, strict in zip(*found[:3], strict=True):
         np.testing.assert_array_equal(one, other)
-        np.testing.assert_allclose(one, strict, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(one, strict, rtol=1e-4, atol=1e-5)
     assert not np.array_equal(found[0][0], found[3][0])
 
 

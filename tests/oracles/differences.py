@@ -249,6 +249,7 @@ LABELS = (
     ),
     ("mean average rsqrt", "They are operations of their own."),
     ("prelu r2_score", "The operation is called by the name of its class."),
+    ("broadcast", "Each input is broadcast by an operation of its own."),
     (
         "bilinear black_out crf1d negative_sampling batch_renormalization n_step_* "
         "fixed_batch_renormalization",

@@ -205,7 +205,6 @@ REFERENCES = {
     "Difference": difference,
     "Tril": triangle(operator.le),
     "Triu": triangle(operator.ge),
-    "Broadcast": broadcast,
     "BroadcastTo": broadcast_to,
     "Concat": concat,
     "Copy": each(lambda x, out_device: x),

@@ -55,8 +55,8 @@ def copy(x: Array, dst: Any) -> Variable:
     variable([1., 1.], dtype=float32)
     """
     x = as_variable(x)
-    if dst is None or get_device(dst) == x.device:
-        return unshared(x)
+    if not x.requires_grad and (dst is None or get_device(dst) == x.device):
+        return wrap(x.backend.copy(x.array))
     (y,) = Copy(dst).apply((x,))
     return y
 

@@ -40,7 +40,8 @@ class MatVec(FunctionNode):
         return xp.expand_dims(g, axis=-1) * b
 
     def gradient_b(self, xp, g, a):
-        return xp.matmul(xp.reshape(g, (g.size,)), xp.reshape(a, (g.size, a.shape[-1])))
+        flat = xp.reshape(g, (-1,))
+        return xp.matmul(flat, xp.reshape(a, (flat.shape[0], a.shape[-1])))
 
 
 class Dot(FunctionNode):

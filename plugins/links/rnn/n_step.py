@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -76,6 +76,7 @@ class NStep(ChainList):
     """
 
     cell: ClassVar[Cell]
+    rnn: ClassVar[Callable[..., Any]]  # the function of these layers, with given weights
     n_weights: ClassVar[int]
     n_cells: ClassVar[int] = 1
     use_bi_direction: ClassVar[bool] = False

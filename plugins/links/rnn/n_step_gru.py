@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core import functions as F
 from plugins.functions.rnn.n_step import GRU_CELL
 from plugins.links.rnn.n_step import NStepOfOneState
 
@@ -38,6 +39,7 @@ class NStepGRU(NStepOfOneState):
 
     n_weights = 6
     cell = GRU_CELL
+    rnn = staticmethod(F.n_step_gru)
 
 
 class NStepBiGRU(NStepOfOneState):
@@ -62,3 +64,4 @@ class NStepBiGRU(NStepOfOneState):
     n_weights = 6
     use_bi_direction = True
     cell = GRU_CELL
+    rnn = staticmethod(F.n_step_bigru)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
+from core import functions as F
 from plugins.functions.rnn.n_step import LSTM_CELL
 from plugins.links.rnn.n_step import NStep
 
@@ -64,6 +65,8 @@ class NStepLSTM(_NStepLSTM):
     ((2, 2, 4), [(1, 4), (5, 4)])
     """
 
+    rnn = staticmethod(F.n_step_lstm)
+
 
 class NStepBiLSTM(_NStepLSTM):
     """Layers of long short-term memory units in both directions.
@@ -85,3 +88,4 @@ class NStepBiLSTM(_NStepLSTM):
     """
 
     use_bi_direction = True
+    rnn = staticmethod(F.n_step_bilstm)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from core import functions as F
 from plugins.functions.rnn.n_step import SIMPLE_CELLS
 from plugins.links.rnn.n_step import NStepOfOneState
 
@@ -34,6 +37,7 @@ class NStepRNNTanh(NStepOfOneState):
 
     n_weights = 2
     cell = SIMPLE_CELLS["tanh"]
+    rnn = staticmethod(partial(F.n_step_rnn, activation="tanh"))
 
 
 class NStepBiRNNTanh(NStepOfOneState):
@@ -58,6 +62,7 @@ class NStepBiRNNTanh(NStepOfOneState):
     n_weights = 2
     use_bi_direction = True
     cell = SIMPLE_CELLS["tanh"]
+    rnn = staticmethod(partial(F.n_step_birnn, activation="tanh"))
 
 
 class NStepRNNReLU(NStepOfOneState):
@@ -88,6 +93,7 @@ class NStepRNNReLU(NStepOfOneState):
 
     n_weights = 2
     cell = SIMPLE_CELLS["relu"]
+    rnn = staticmethod(partial(F.n_step_rnn, activation="relu"))
 
 
 class NStepBiRNNReLU(NStepOfOneState):
@@ -112,3 +118,4 @@ class NStepBiRNNReLU(NStepOfOneState):
     n_weights = 2
     use_bi_direction = True
     cell = SIMPLE_CELLS["relu"]
+    rnn = staticmethod(partial(F.n_step_birnn, activation="relu"))
