@@ -85,30 +85,8 @@ def _log_odds(torch: Any, x: Any, t: Any) -> Any:
 
 
 LENGTHS = (
-    50,
-    48,
-    47,
-    45,
-    43,
-    40,
-    39,
-    37,
-    34,
-    33,
-    31,
-    29,
-    27,
-    25,
-    24,
-    21,
-    19,
-    18,
-    16,
-    13,
-    11,
-    9,
-    7,
-    5,
+    *(50, 48, 47, 45, 43, 40, 39, 37, 34, 33, 31, 29),
+    *(27, 25, 24, 21, 19, 18, 16, 13, 11, 9, 7, 5),
 )
 BY_TIME = [sum([length > time for length in LENGTHS]) for time in range(LENGTHS[0])]
 

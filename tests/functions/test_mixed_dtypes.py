@@ -16,7 +16,6 @@ from plugins.functions.rnn.simple_sequence import ReLUSequence, TanhSequence
 MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool)
 CASES = {
     "MatVec": (F.matmul, (4, 3), (3,)),
-    "Dot": (F.matmul, (3,), (3,)),
     "MatMul": (F.matmul, (2, 5, 3), (3, 4)),
     "LinearFunction": (F.linear, (5, 3), (4, 3)),
     "Convolution": (lambda x, W: F.convolution_2d(x, W, pad=1), (2, 3, 4, 4), (2, 3, 3, 3)),

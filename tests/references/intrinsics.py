@@ -116,7 +116,6 @@ REFERENCES = {
     "BroadcastTo": broadcast_to,
     "SumTo": sum_to,
     "Sum": total,
-    "Dot": np.dot,
     "MatMul": matmul,
     "MatVec": lambda a, b: (a * b).sum(-1),
     "GetItem": get_item,

@@ -27,11 +27,11 @@ class MatMul(FunctionNode):
 
 
 class MatVec(FunctionNode):
-    """The product of matrices and a vector."""
+    """The product of a vector with rows: of matrices, or of one, another vector."""
 
     label = "MatMul"
     wide = promotes = True
-    domain = Domain("(...,n,k),(k)->(...,n)", a=real(-2, 2), b=real(-2, 2, mixed=True))
+    domain = Domain("(...,k),(k)->(...)", a=real(-2, 2), b=real(-2, 2, mixed=True))
 
     def compute(self, xp, a, b):
         return xp.matmul(a, b)
@@ -44,28 +44,11 @@ class MatVec(FunctionNode):
         return xp.matmul(flat, xp.reshape(a, (flat.shape[0], a.shape[-1])))
 
 
-class Dot(FunctionNode):
-    """The product of two vectors."""
-
-    label = "MatMul"
-    wide = promotes = True
-    domain = Domain("(k),(k)->()", a=real(-2, 2), b=real(-2, 2, mixed=True))
-
-    def compute(self, xp, a, b):
-        return xp.matmul(a, b)
-
-    def gradient_a(self, xp, g, b):
-        return g * b
-
-    def gradient_b(self, xp, g, a):
-        return g * a
-
-
 def product(a: Array, b: Array) -> Variable:
     """The matrix product, vectors being rows on the left and columns on the right."""
     a, b = as_variable(a), as_variable(b)
     if b.ndim == 1:
-        return Dot.call(a, b) if a.ndim == 1 else MatVec.call(a, b)
+        return MatVec.call(a, b)
     if a.ndim != 1:
         return MatMul.call(a, b)
     y = MatMul.call(reshape(a, (1, a.size)), b)

@@ -25,11 +25,11 @@ def windows_of(n: int, count: int) -> tuple[tuple[int, int], ...]:
 
 
 @lru_cache(256)
-def _of_one_length(n: int, count: int) -> tuple[int, list[int]]:
+def _of_one_length(n: int, count: int) -> tuple[int, tuple[int, ...]]:
     """The length of the longest window, and what is in all: shorter ones repeat their last."""
     windows = windows_of(n, count)
     longest = max([j - i for i, j in windows])
-    return longest, [min(i + k, j - 1) for i, j in windows for k in range(longest)]
+    return longest, tuple([min(i + k, j - 1) for i, j in windows for k in range(longest)])
 
 
 class MeansOfShares(FunctionNode):
