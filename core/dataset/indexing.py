@@ -7,10 +7,16 @@ from typing import Any
 
 
 def by_position(where: str, dataset: Any) -> Any:
-    """The dataset, unless it finds examples by labels that are not positions, as pandas may.
+    """The dataset, if it has a length, and examples by their positions.
 
-    Raises TypeError, in the name of `where`: its examples would be those of other positions.
+    Raises TypeError, in the name of `where`, for what can be read once, for a function, and for
+    what finds examples by labels, as pandas may: they would be those of other positions.
     """
+    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+        raise TypeError(
+            f"{where}: expected a dataset with a length and with examples by index, got a "
+            f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
+        )
     if not hasattr(dataset, "iloc"):
         return dataset
     if dataset.ndim == 1 and all(map(operator.eq, dataset.index, range(len(dataset)))):

@@ -116,18 +116,14 @@ class PositionedIterator(Iterator):
 
 
 def _check_dataset(name: str, dataset: Any) -> None:
-    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
-        raise TypeError(
-            f"{name}: expected a dataset with a length and with examples by index, got a "
-            f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
-        )
+    by_position(name, dataset)
     if isinstance(dataset, Mapping) and dataset and 0 not in dataset:
         raise TypeError(
             f"{name}: expected a dataset with examples by index, got a {type(dataset).__name__} of "
             f"{next(iter(dataset))!r:.60}... Of columns, core.datasets.DictDataset(**columns) is "
             "one."
         )
-    if len(by_position(name, dataset)) == 0:
+    if len(dataset) == 0:
         raise ValueError(
             f"{name}: expected at least one example, got an empty dataset. Look at the folder or "
             "the list that it was made from, and at what filters it."

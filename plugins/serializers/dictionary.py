@@ -65,7 +65,7 @@ def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any
             if not isinstance(name, str) or "\0" in name:
                 raise TypeError(f"{who}: expected names that are text, got {name!r:.60}.")
         return {name: host_array(value) for name, value in obj.items()}
-    check_serializable(who, obj)
+    check_serializable(who, obj, ", or a dict of arrays")
     saved = DictionarySerializer()
     saved.save(obj)
     return saved.target
@@ -76,12 +76,13 @@ def as_bytes(text: str) -> Any:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def check_serializable(who: str, obj: Any) -> None:
-    """Refuse what has no state to save or load."""
+def check_serializable(who: str, obj: Any, others: str = "") -> None:
+    """Refuse what has no state to save or load; `others` are told beside what has."""
     if not hasattr(obj, "serialize") or isinstance(obj, type):
         raise TypeError(
             f"{who}: expected a path or file and then an object with a method "
-            f"serialize(serializer), such as a link, an optimizer or a trainer; got {obj!r:.60}."
+            f"serialize(serializer), such as a link, an optimizer or a trainer{others}; "
+            f"got {obj!r:.60}."
         )
 
 

@@ -90,7 +90,7 @@ def test_one_position_is_that_of_a_list_or_refused(length, index, kind):
                     dataset[outside]
 
 
-@pytest.mark.parametrize(
+made_of_three = pytest.mark.parametrize(
     "make",
     [
         lambda column: D.TupleDataset(column, [0, 1, 2]),
@@ -101,6 +101,16 @@ def test_one_position_is_that_of_a_list_or_refused(length, index, kind):
         lambda column: SerialIterator(column, 2, shuffle=False),
     ],
 )
+
+
+@made_of_three
+@pytest.mark.parametrize("other", [iter("abc"), {1, 2, 3}, len], ids=["once", "set", "function"])
+def test_what_has_no_examples_by_index_is_refused(make, other):
+    with pytest.raises(TypeError, match=r"\w: expected a dataset with a length and .* Make a list"):
+        make(other)
+
+
+@made_of_three
 def test_what_has_its_examples_by_label_is_refused(make):
     """A Series that has been shuffled gave the examples of other positions."""
     pandas = pytest.importorskip("pandas")
