@@ -177,8 +177,10 @@ def test_narrow_inputs_are_checked_in_float64(dtype):
     check_backward(square, x, gy, dtype="float64")
     check_backward(square, x, gy, dtype=np.float64)
     check_double_backward(square, x, gy, ggx, dtype="float64")
-    with pytest.raises(AssertionError):
-        check_backward(lambda v: square(v, factor=2.01), x, gy, dtype="float64")
+    for checked_in, told in ((None, True), ("float64", False)):
+        with pytest.raises(AssertionError, match="does not fit") as found:
+            check_backward(lambda v: square(v, factor=2.01), x, gy, dtype=checked_in)
+        assert ("may be rounding: give dtype='float64'" in str(found.value)) is told
 
 
 def test_a_wrong_second_derivative_does_not_pass():
