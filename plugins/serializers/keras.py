@@ -153,7 +153,7 @@ class _Matching(Matching):
     def _made(self, unit: Unit, layer: Layer) -> dict[str, Array] | None:
         """The arrays of the unit by entries; None where the layer does not fit."""
         arrays = layer.arrays
-        shape = self._flattened.get(unit.path) if "dense" in unit.kinds else None
+        shape = self._flattened.get(unit.path)
         try:
             if shape is not None:
                 h, w, c = shape

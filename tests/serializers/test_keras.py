@@ -283,6 +283,13 @@ def test_parts_of_layers_of_older_files_are_one_layer():
     ways = [f"enc/{way}_lstm_2/lstm_cell/" for way in ("forward", "backward")]
     table = load_keras(old([f"{w}{x}:0" for w in ways for x in "krb"], enc=sides), link)
     assert table[0].tensors == ("enc",)
+    called = [f"bidirectional/{way}/{x}:0" for way in ("one", "other") for x in "krb"]
+    table = load_keras(old(called, bidirectional=sides), link)
+    assert table[0].tensors == ("bidirectional",)
+    table = load_keras(
+        old(["a/dense_3/k:0", "a/dense_3/b:0"], fc=[draw(3, 2), draw(2)]), L.Linear(3, 2)
+    )
+    assert table[0].tensors == ("fc",)
 
 
 @pytest.mark.parametrize("write", [laid_out, lambda **x: zipped(laid_out(**x)), old])
@@ -314,8 +321,12 @@ def test_by_path_and_by_mapping():
     near(model.last.W, two.T)
     assert not model.last.b.array.any()
     near(model.words.W, words)
-    with pytest.raises(CheckpointError, match="last: a and b fit either"):
-        load_keras(laid_out(words=[words], a=[one], b=[two]), model)
+    for a, b in (("a", "b"), ("dec/dense", "enc/dense")):
+        file = laid_out(words=[words], **{a.replace("/", "__"): [one], b.replace("/", "__"): [two]})
+        with pytest.raises(CheckpointError, match=f"last: {a} and {b} fit either"):
+            load_keras(file, model)
+    load_keras(old(words=[words], b=[two], a=[one]), model)  # which says their order
+    near(model.last.W, two.T)
     file = laid_out(words=[words], a=[one], b=[two], c__d=[draw(2)])
     load_keras(file, model, {"a": "last", "b": "first", "c": None})
     near(model.last.W, one.T)
@@ -400,7 +411,7 @@ def test_what_does_not_fit_changes_nothing():
     for file, error, said in (
         (laid_out(**kernels, layers__dense_2=[draw(2, 2)]), CheckpointError, "left over: dense_2"),
         (laid_out(layers__dense=[draw(3, 2)]), CheckpointError, "1: no layer fits; there are none"),
-        (laid_out(layers__dense=[draw(4, 2)]), CheckpointError, r"are dense \(4, 2\)"),
+        (laid_out(layers__dense=[draw(4, 2)]), CheckpointError, r"are dense \(4, 2\)\n"),
         (io.BytesIO(b"PK nothing"), CheckpointDamaged, "expected an archive of Keras's"),
         (io.BytesIO(beyond), CheckpointDamaged, "expected an archive of Keras's"),
         (io.BytesIO(b"nothing"), CheckpointDamaged, "no HDF5 file"),
