@@ -143,12 +143,12 @@ class SpectralNormalization(WeightHook):
         return u, v
 
     def _iterated(self, link: Link, weight: Variable) -> tuple[Any, Any]:
-        backend, matrix = weight.backend, self._array(link, weight)
+        backend, xp, matrix = weight.backend, weight.xp, self._array(link, weight)
         u = backend.asarray(getattr(link, self.vector_name), matrix.dtype, weight.device)
         with backend.beside(matrix):
             for _ in range(self.n_power_iteration):
-                v = self._unit(weight.xp, matrix.T @ u)
-                u = self._unit(weight.xp, matrix @ v)
+                v = self._unit(xp, xp.matmul(matrix.T, u))
+                u = self._unit(xp, xp.matmul(matrix, v))
         u, v = (backend.asarray(x, weight.dtype, weight.device) for x in (u, v))
         return u, v
 

@@ -1,6 +1,8 @@
 """Formulas in the array standard's words, on NumPy and on the strict referee."""
 
+import ast
 import math
+from pathlib import Path
 
 import array_api_strict as strict
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plugins import functions
 from plugins.functions.math import error_functions
 from plugins.functions.math.logsumexp import LogSumExp
 
@@ -48,3 +51,12 @@ def test_erf_keeps_dtype_ends_and_nan(dtype):
     assert found.dtype == x.dtype
     expected = np.array([0, math.erf(1), 1, 1, -1, np.nan], dtype)
     np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+def test_products_are_the_backends_own():
+    """`@` of arrays is the library's, whose threads wait for each other where others compute."""
+    for path in Path(functions.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if " @ " in text:
+            found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.MatMult)]
+            assert not found, f"{path}: write xp.matmul(a, b) for a @ b"

@@ -48,10 +48,10 @@ class SpatialTransformerGrid(FunctionNode):
 
     def compute(self, xp, theta):
         self.places = _even(xp, self.output_shape, theta)
-        return xp.reshape(theta @ self.places, (theta.shape[0], 2, *self.output_shape))
+        return xp.reshape(xp.matmul(theta, self.places), (theta.shape[0], 2, *self.output_shape))
 
     def gradient(self, xp, g, places):
-        return xp.reshape(g, (g.shape[0], 2, places.shape[1])) @ places.T
+        return xp.matmul(xp.reshape(g, (g.shape[0], 2, places.shape[1])), places.T)
 
 
 def _even(xp: Any, shape: tuple[int, int], like: Any) -> Any:

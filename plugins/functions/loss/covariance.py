@@ -57,15 +57,15 @@ class CrossCovariance(FunctionNode):
         check_reduce("cross_covariance", self.reduce, REDUCTIONS)
 
     def compute(self, xp, y, z):
-        covariance = _centered(xp, y).T @ _centered(xp, z) / max(y.shape[0], 1)
+        covariance = xp.matmul(_centered(xp, y).T, _centered(xp, z)) / max(y.shape[0], 1)
         return covariance if self.reduce == "no" else 0.5 * xp.sum(covariance * covariance)
 
     def gradient(self, xp, g, y, z):
         n = max(y.shape[0], 1)
         y, z = _centered(xp, y), _centered(xp, z)
         if self.reduce != "no":
-            g = g * (y.T @ z / n)
-        return z @ g.T / n, y @ g / n
+            g = g * (xp.matmul(y.T, z) / n)
+        return xp.matmul(z, g.T) / n, xp.matmul(y, g) / n
 
 
 class DeCov(FunctionNode):
@@ -110,7 +110,7 @@ class DeCov(FunctionNode):
         return covariance if self.reduce == "no" else 0.5 * xp.sum(covariance * covariance)
 
     def _off_diagonal(self, xp: Any, h: AnyArray) -> AnyArray:
-        return xp.where(self._others(xp, h), h.T @ h / max(h.shape[0], 1), 0.0)
+        return xp.where(self._others(xp, h), xp.matmul(h.T, h) / max(h.shape[0], 1), 0.0)
 
     def _others(self, xp: Any, h: AnyArray) -> AnyArray:
         features = xp.arange(h.shape[1], device=h.device)
@@ -122,7 +122,7 @@ class DeCov(FunctionNode):
             g = xp.where(self._others(xp, h), g, 0.0)
         else:
             g = g * self._off_diagonal(xp, h)
-        return h @ (g + g.T) / max(h.shape[0], 1)
+        return xp.matmul(h, g + g.T) / max(h.shape[0], 1)
 
 
 cross_covariance = function_of(CrossCovariance, "cross_covariance")

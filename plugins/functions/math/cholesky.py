@@ -42,10 +42,11 @@ class Cholesky(FunctionNode):
         return xp.linalg.cholesky(symmetric_part(xp, a))
 
     def gradient(self, xp, g, out):
-        product = xp.matrix_transpose(out) @ g
+        product = xp.matmul(xp.matrix_transpose(out), g)
         halved = (xp.tril(product) + xp.tril(product, k=-1)) * 0.5
         inverse = StackedInv().evaluate(out)
-        return symmetric_part(xp, xp.matrix_transpose(inverse) @ halved @ inverse)
+        left = xp.matmul(xp.matrix_transpose(inverse), halved)
+        return symmetric_part(xp, xp.matmul(left, inverse))
 
 
 class StackedCholesky(Cholesky):

@@ -32,7 +32,7 @@ class Cofactors(FunctionNode):
             return xp.linalg.det(a)[..., None, None] * xp.matrix_transpose(inverse)
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         before, after = _products(xp, s)
-        return _sign(xp, u, vh) * ((u * (before * after)[..., None, :]) @ vh)
+        return _sign(xp, u, vh) * xp.matmul(u * (before * after)[..., None, :], vh)
 
     def gradient(self, xp, g, a):
         return CofactorsSlope().evaluate(a, g)
@@ -55,20 +55,21 @@ class CofactorsSlope(FunctionNode):
             return a * b
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         left, right = xp.matrix_transpose(u), xp.matrix_transpose(vh)
-        turned = left @ b @ right
+        turned = xp.matmul(xp.matmul(left, b), right)
         products = _products_of_pairs(xp, s)
         one = xp.eye(s.shape[-1], dtype=s.dtype, device=s.device)
         diagonal = xp.sum(products * xp.sum(turned * one, axis=-2)[..., None, :], axis=-1)
         inner = one * diagonal[..., None, :] - products * xp.matrix_transpose(turned)
-        return _sign(xp, u, vh) * (u @ inner @ vh)
+        return _sign(xp, u, vh) * xp.matmul(xp.matmul(u, inner), vh)
 
     def gradient_a(self, xp, g, a, b):
         inverse = StackedInv().evaluate(a)
-        x, y = inverse @ b, inverse @ g
-        of_x, of_y, of_both = (_trace(xp, m) for m in (x, y, x @ y))
+        x, y = xp.matmul(inverse, b), xp.matmul(inverse, g)
+        both = xp.matmul(x, y)
+        of_x, of_y, of_both = (_trace(xp, m) for m in (x, y, both))
         one = xp.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-        inner = (of_x * of_y - of_both) * one - of_x * y - of_y * x + x @ y + y @ x
-        ga = Cofactors().evaluate(a) @ xp.matrix_transpose(inner)
+        inner = (of_x * of_y - of_both) * one - of_x * y - of_y * x + both + xp.matmul(y, x)
+        ga = xp.matmul(Cofactors().evaluate(a), xp.matrix_transpose(inner))
         return SumTo(self.input_shape(0)).evaluate(ga)
 
     def gradient_b(self, xp, g, a):

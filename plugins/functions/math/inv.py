@@ -42,7 +42,7 @@ class Inv(FunctionNode):
 
     def gradient(self, xp, g, out):
         turned = xp.matrix_transpose(out)
-        return -(turned @ g @ turned)
+        return -xp.matmul(xp.matmul(turned, g), turned)
 
 
 class BatchInv(Inv):

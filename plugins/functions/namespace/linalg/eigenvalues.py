@@ -47,8 +47,8 @@ class Eigh(FunctionNode):
         middle = xp.zeros_like(v) if gw is None else one * gw[..., None, :]
         if gv is not None:
             apart = w[..., None, :] - w[..., :, None]
-            middle = middle + (turned @ gv) * (1.0 / (apart + one) - one)
-        return (symmetric_part(xp, v @ middle @ turned),)
+            middle = middle + xp.matmul(turned, gv) * (1.0 / (apart + one) - one)
+        return (symmetric_part(xp, xp.matmul(xp.matmul(v, middle), turned)),)
 
 
 class EighResult(NamedTuple):

@@ -35,7 +35,7 @@ class Solve(FunctionNode):
 
     def gradient(self, xp, g, a, out, needs_grad):
         gb = Solve().evaluate(xp.matrix_transpose(a), g)
-        ga = -gb @ xp.matrix_transpose(out) if needs_grad[0] else None
+        ga = xp.matmul(-gb, xp.matrix_transpose(out)) if needs_grad[0] else None
         return (
             SumTo(self.input_shape(0)).evaluate(ga) if needs_grad[0] else None,
             SumTo(self.input_shape(1)).evaluate(gb) if needs_grad[1] else None,

@@ -32,13 +32,15 @@ class Pinv(FunctionNode):
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         counts = s > rtol * xp.max(s, axis=-1, keepdims=True)
         inverse = xp.where(counts, 1.0 / xp.where(counts, s, 1.0), 0.0)
-        return xp.matrix_transpose(vh) @ (inverse[..., :, None] * xp.matrix_transpose(u))
+        return xp.matmul(xp.matrix_transpose(vh), inverse[..., :, None] * xp.matrix_transpose(u))
 
     def gradient(self, xp, g, a, out):
         turned, back = xp.matrix_transpose(out), xp.matrix_transpose(g)
-        direct = turned @ g @ turned
-        rows, columns = back @ out @ turned, turned @ out @ back
-        return rows - a @ (out @ rows) + columns - (columns @ out) @ a - direct
+        direct = xp.matmul(xp.matmul(turned, g), turned)
+        rows = xp.matmul(xp.matmul(back, out), turned)
+        columns = xp.matmul(xp.matmul(turned, out), back)
+        rows = rows - xp.matmul(a, xp.matmul(out, rows))
+        return rows + columns - xp.matmul(xp.matmul(columns, out), a) - direct
 
 
 def _precision(xp: Any, a: Any) -> float:

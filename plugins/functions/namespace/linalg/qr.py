@@ -52,9 +52,9 @@ class QR(FunctionNode):
         if n >= m:
             return (_of_high(xp, gq, gr, q, r),)
         first, beyond, g_beyond = r[..., :, :n], r[..., :, n:], gr[..., :, n:]
-        gq = gq + q @ beyond @ xp.matrix_transpose(g_beyond)
+        gq = gq + xp.matmul(xp.matmul(q, beyond), xp.matrix_transpose(g_beyond))
         ga = _of_high(xp, gq, gr[..., :, :n], q, first)
-        return (xp.concat([ga, q @ g_beyond], axis=-1),)
+        return (xp.concat([ga, xp.matmul(q, g_beyond)], axis=-1),)
 
 
 def _signs(xp: Any, r: Any) -> Any:
@@ -64,9 +64,10 @@ def _signs(xp: Any, r: Any) -> Any:
 
 
 def _of_high(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
-    inner = r @ xp.matrix_transpose(gr) - xp.matrix_transpose(gq) @ q
+    inner = xp.matmul(r, xp.matrix_transpose(gr)) - xp.matmul(xp.matrix_transpose(gq), q)
     mirrored = xp.tril(inner) + xp.matrix_transpose(xp.tril(inner, k=-1))
-    return xp.matrix_transpose(Solve().evaluate(r, xp.matrix_transpose(gq + q @ mirrored)))
+    turned = xp.matrix_transpose(gq + xp.matmul(q, mirrored))
+    return xp.matrix_transpose(Solve().evaluate(r, turned))
 
 
 class QRResult(NamedTuple):

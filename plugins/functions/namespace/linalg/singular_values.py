@@ -54,15 +54,15 @@ class SVD(FunctionNode):
         inverse = 1.0 / (row * row - column * column + one) - one
         outside = None
         if gu is not None:
-            inner = xp.matrix_transpose(u) @ gu
+            inner = xp.matmul(xp.matrix_transpose(u), gu)
             middle = middle + (inner - xp.matrix_transpose(inner)) * inverse * row
-            outside = ((gu - u @ inner) / row) @ vh if n > k else None
+            outside = xp.matmul((gu - xp.matmul(u, inner)) / row, vh) if n > k else None
         if gvh is not None:
-            inner = vh @ xp.matrix_transpose(gvh)
+            inner = xp.matmul(vh, xp.matrix_transpose(gvh))
             middle = middle + column * ((inner - xp.matrix_transpose(inner)) * inverse)
             if m > k:
-                outside = (u / row) @ (gvh - xp.matrix_transpose(inner) @ vh)
-        ga = u @ middle @ vh
+                outside = xp.matmul(u / row, gvh - xp.matmul(xp.matrix_transpose(inner), vh))
+        ga = xp.matmul(xp.matmul(u, middle), vh)
         return (ga if outside is None else ga + outside,)
 
 
