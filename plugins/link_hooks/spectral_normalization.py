@@ -34,6 +34,9 @@ class SpectralNormalization(WeightHook):
         weight_name: The weight.
         name: The hook's name; that of its class by default.
 
+    `load_torch` gives a link with the hook a weight, of PyTorch's `spectral_norm` too, with its
+    singular vector as u, and `save_torch` writes the weight that is computed with.
+
     Source: Miyato et al. 2018 (arXiv:1802.05957), algorithm 1.
 
     >>> import core, numpy as np
@@ -73,7 +76,7 @@ class SpectralNormalization(WeightHook):
         super().added(link)
         if link is None:
             return
-        for name in (self.vector_name, *["gamma"] * self.use_gamma):
+        for name in self.kept:
             link._refuse_attribute(name)
         link.add_persistent(self.vector_name, None)
         if self.use_gamma:
@@ -100,6 +103,19 @@ class SpectralNormalization(WeightHook):
             normalized = normalized * F.broadcast_to(_gamma(link), weight.shape)
         return normalized
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The vector u, and gamma."""
+        return (self.vector_name, *["gamma"] * self.use_gamma)
+
+    def begun(self, link: Link, weight: Variable) -> list[Any]:
+        """What the iterations lead to: the singular vector, and the largest singular value."""
+        matrix, backend = self._array(link, weight), weight.backend
+        with backend.beside(matrix):
+            u, sigma, _ = weight.xp.linalg.svd(matrix, full_matrices=False)
+        found = [u[:, 0], *[sigma[0]] * self.use_gamma]
+        return [backend.asarray(x, weight.dtype, weight.device) for x in found]
+
     def _matrix(self, link: Link, weight: Variable) -> Any:
         """The weight, a Variable, as a matrix with a row for each output."""
         if any(cls.__name__.startswith("Deconvolution") for cls in type(link).__mro__):
@@ -123,10 +139,7 @@ class SpectralNormalization(WeightHook):
                 u = self._unit(weight.xp, u)
             setattr(link, self.vector_name, weight.backend.asarray(u, weight.dtype, weight.device))
         if self.use_gamma and not _gamma(link).is_initialized:
-            matrix = self._array(link, weight)
-            with weight.backend.beside(matrix):
-                sigma = weight.xp.linalg.svdvals(matrix)[0]
-            _gamma(link).initializer = Constant(float(sigma), dtype=weight.dtype)
+            _gamma(link).initializer = Constant(self.begun(link, weight)[1], dtype=weight.dtype)
             _gamma(link).to_device(weight.device)
             _gamma(link).initialize(())
 

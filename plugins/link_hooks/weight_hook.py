@@ -44,6 +44,15 @@ class WeightHook(LinkHook, ABC):
     def replacement(self, link: Link, weight: Variable) -> Variable:
         """What stands in the weight's place."""
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The names of what the hook keeps in the link beside the weight."""
+        return ()
+
+    def begun(self, link: Link, weight: Variable) -> list[Any]:
+        """The arrays of these names where it begins with such a weight, as one that is loaded."""
+        return []
+
     def __enter__(self) -> Any:
         raise HookError(
             f"with {type(self).__name__}: expected link.add_hook(...), since this hook belongs to "

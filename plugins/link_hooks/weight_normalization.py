@@ -79,6 +79,15 @@ class WeightNormalization(WeightHook):
         lengths = self._start(link, weight)
         return weight * F.broadcast_to(lengths / self._norm(weight), weight.shape)
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The lengths."""
+        return (self.length_name,)
+
+    def begun(self, link: Link, weight: Variable) -> list[Any]:
+        """Those of the weight."""
+        return [self._norm(Variable(weight.array, requires_grad=False)).array]
+
     def _norm(self, weight: Variable) -> Variable:
         """The length of each part, along axes of 1; 16-bit squares would overflow."""
         own = None if self.axis is None else self.axis % max(weight.ndim, 1)
@@ -91,7 +100,7 @@ class WeightNormalization(WeightHook):
         """The lengths, which are those of the weight unless they are there."""
         lengths: Any = getattr(link, self.length_name)
         if not lengths.is_initialized:
-            norm = self._norm(Variable(weight.array, requires_grad=False)).array
+            (norm,) = self.begun(link, weight)
             lengths.initializer = Constant(norm, dtype=weight.dtype)
             lengths.to_device(weight.device)
             lengths.initialize(norm.shape)

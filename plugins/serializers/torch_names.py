@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core import Link
-from plugins.serializers.entries import Array, is_none
+from core import Link, Variable, no_backprop_mode, using_config
+from plugins.serializers.dictionary import host_array
+from plugins.serializers.entries import Array
 from plugins.serializers.matching import joined, rule_of, units_in
 
 NAMES = {
@@ -93,36 +94,44 @@ def _possible(parts: list[Part], ends: set[str]) -> bool:
 
 
 def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -> Iterator[Part]:
-    """The entries that are a link's own, as they are, but for what hooks keep of a weight apart."""
-    prefix = f"{path}/" if path else ""
-    hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "length_name")]
-    apart = {hook.weight_name: hook.length_name for hook in hooks}
-    apart = {w: g for w, g in apart.items() if not is_none(entries[prefix + g])}
-    for name in owned:
-        own = name.removeprefix(prefix)
-        if own in apart.values():
+    """The entries that are a link's own, as they are, but for what hooks compute weights from."""
+    names = [name.removeprefix(f"{path}/" if path else "") for name in owned]
+    hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "replacement")]
+    kept = {name for hook in hooks for name in hook.kept}
+    for own in names:
+        computing = [hook for hook in hooks if hook.weight_name == own]
+        if own in kept:
             continue
-        if own in apart:
-            yield _normalized(own, apart[own], entries[prefix + apart[own]].shape)
+        if computing:
+            yield _computed(link, own, computing, names)
         else:
             shift = len(owned) > 1 and own in ("b", "beta")  # of a module made with bias=False
             yield _same(own, NAMES.get(own, own))._replace(optional=shift)
 
 
-def _normalized(own: str, length: str, shape: tuple[int, ...]) -> Part:
-    """A weight of which a hook keeps the lengths apart, along the axis that their shape has."""
+def _computed(link: Any, own: str, hooks: list[Any], names: list[str]) -> Part:
+    """A weight that hooks make the module's weight of, and what they keep beside it."""
+    kept = [name for hook in hooks for name in hook.kept]
 
-    def lengths(x: Array) -> Array:
-        axes = tuple([i for i, n in enumerate(shape) if n == 1])
-        norm: Array = np.sqrt(np.sum(np.square(x, dtype="f8"), axis=axes, keepdims=True))
-        return norm.astype(x.dtype)
+    def convert(x: Array) -> list[Array]:
+        weight = Variable(x, requires_grad=False)
+        begun = [array for hook in hooks for array in hook.begun(link, weight)]
+        found = dict(zip(kept, begun, strict=True))
+        return [x, *[found[name] for name in found if name in names]]
+
+    def back(*_: Array) -> list[Array]:
+        weight: Any = Variable(getattr(link, own).array, requires_grad=False)
+        with no_backprop_mode(), using_config("train", False):
+            for hook in hooks:
+                weight = hook.replacement(link, weight)
+        return [host_array(weight.array)]
 
     return Part(
-        (own, length),
+        (own, *[name for name in kept if name in names]),
         ((NAMES.get(own, own),),),
-        lambda x: [x, lengths(x)],
-        lambda x, g: [(x / lengths(x) * g).astype(x.dtype)],
-        "and its lengths",
+        convert,
+        back,
+        " and ".join([hook.name for hook in hooks]),
     )
 
 

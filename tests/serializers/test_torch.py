@@ -671,13 +671,60 @@ def test_spectral_normalization_is_applied(old):
     alike(there, here, RNG.normal(size=(2, 2, 6)).astype("f"))
 
 
-@pytest.mark.parametrize("axis", [0, 1, None])
-def test_a_weight_whose_length_is_apart_is_one_tensor(axis):
+def with_hooks(hooks, link):
+    for hook in hooks:
+        link.add_hook(hook)
+    return link
+
+
+HOOKS = {
+    "lengths": lambda: [core.link_hooks.WeightNormalization()],
+    "lengths along 1": lambda: [core.link_hooks.WeightNormalization(axis=1)],
+    "one length": lambda: [core.link_hooks.WeightNormalization(axis=None)],
+    "spectrum": lambda: [core.link_hooks.SpectralNormalization(50)],
+    "spectrum and gamma": lambda: [core.link_hooks.SpectralNormalization(use_gamma=True)],
+    "standardized": lambda: [core.link_hooks.WeightStandardization(eps=1e-9)],
+    "two": lambda: [
+        core.link_hooks.WeightStandardization(),
+        core.link_hooks.SpectralNormalization(2, factor=0.5),
+    ],
+}
+
+
+@pytest.mark.parametrize("size", [4, None])
+@pytest.mark.parametrize("name", HOOKS)
+def test_weights_that_hooks_compute_with_are_written_and_those_read_are_begun_with(name, size):
     torch = pytest.importorskip("torch")
-    there, here = torch.nn.Linear(4, 3), L.Linear(4, 3)
-    here.add_hook(core.link_hooks.WeightNormalization(axis=axis))
-    compare(there, here, RNG.normal(size=(2, 4)).astype("f"))
-    assert here.W_g.size == {0: 3, 1: 4, None: 1}[axis]
+    x = RNG.normal(size=(2, 4)).astype("f")
+    for make, of_theirs in (
+        (lambda: L.Linear(size, 3), lambda: torch.nn.Linear(4, 3)),
+        (lambda: L.Deconvolution1D(size, 3, 2), lambda: torch.nn.ConvTranspose1d(4, 3, 2)),
+    ):
+        given = x if "Linear" in repr(make()) else x[..., None]
+        link, there = with_hooks(HOOKS[name](), make()), of_theirs()
+        with core.using_config("train", False):
+            link(given)
+            file = io.BytesIO()
+            save_torch(file, link)
+            file.seek(0)
+            there.load_state_dict(torch.load(file))
+            alike(there, link, given)
+            # What was computed with is normalized already.
+            again = with_hooks(HOOKS[name]()[:1], make())
+            load_torch(saved(there), again)
+            if name != "two":
+                alike(there, again, given)
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_spectral_normalization_goes_on_here(old):
+    torch = pytest.importorskip("torch")
+    names = torch.nn.utils if old else torch.nn.utils.parametrizations
+    there = names.spectral_norm(torch.nn.Linear(4, 3), n_power_iterations=50)
+    there(torch.zeros(1, 4))
+    here = with_hooks(HOOKS["spectrum"](), L.Linear(None, 3))
+    load_torch(saved(there), here)
+    alike(there, here, RNG.normal(size=(2, 4)).astype("f"))
 
 
 def test_what_a_hook_has_added_within_a_rule_is_told():
