@@ -70,7 +70,7 @@ class Attributes:
         return self._lacking("dtype") if self._array is None else self._array.dtype
 
     def _lacking(self: Any, what: str) -> Never:
-        cure = "It was made of None; give an array in its place, or set its array."
+        cure = "It was made of None, which a function without `return` gives; give it an array."
         if hasattr(self, "initialize"):
             cure = "Give its link an input first, or its shape: Parameter(1.0, ()) is one number."
         who = self.name or "this variable"

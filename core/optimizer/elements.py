@@ -46,7 +46,8 @@ def record_step(
     recorder = _Recorder(dtype, 2 + len(states))
     arrays = [Element(recorder, i) for i in range(recorder.count)]
     named = dict(zip(states, arrays[2:], strict=True))
-    rule.step(_Namespace(recorder, xp), arrays[0], arrays[1], **named, **others)
+    if rule.step(_Namespace(recorder, xp), arrays[0], arrays[1], **named, **others) is not None:
+        raise Unrecorded("a result")
     changes = tuple([(i, array.place) for i, array in enumerate(arrays) if array.place != i])
     return Recorded(recorder.count, tuple(recorder.operations), changes), recorder.numbers
 

@@ -107,3 +107,11 @@ def _check_step(cls: type[UpdateRule]) -> None:
                 f"({', '.join(one.name for one in takes)}).{nearest(name, names)} "
                 f"Expected step(self, xp, param, grad, {', '.join(cls._fills)})."
             )
+
+
+def gives_a_result(rule: UpdateRule) -> DeclarationError:
+    """The error for a rule whose step gives a new array instead of changing that of param."""
+    return DeclarationError(
+        f"{type(rule).__name__}.step: expected it to change param in place, as by `param -= ...`, "
+        "and to return nothing; got a result, which nobody would take."
+    )

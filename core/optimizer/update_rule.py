@@ -37,7 +37,7 @@ from core.link.serializer import Deserializer
 from core.optimizer import together
 from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.master import Master, cast
-from core.optimizer.rule_declaration import declare
+from core.optimizer.rule_declaration import declare, gives_a_result
 from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
 
@@ -201,7 +201,8 @@ class UpdateRule(KnownAttributes):
             if not backend.mutable:
                 self._step_in_cells(backend, param)
                 return
-            self.step(backend.xp, array, grad, **state)
+            if self.step(backend.xp, array, grad, **state) is not None:
+                raise gives_a_result(self)
 
     def _step_in_cells(self, backend: Any, param: Parameter) -> None:
         """Make the step where arrays cannot be changed: new ones take their place."""
@@ -210,7 +211,8 @@ class UpdateRule(KnownAttributes):
         state = self._state or {}
         cell = Cell(backend, param._array)
         cells = {k: Cell(backend, v) if is_array(v) else v for k, v in state.items()}
-        self.step(CellNamespace(backend.xp), cell, param.grad, **cells)
+        if self.step(CellNamespace(backend.xp), cell, param.grad, **cells) is not None:
+            raise gives_a_result(self)
         param.array = cell.array
         state.update({k: c.array for k, c in cells.items() if isinstance(c, Cell)})
 

@@ -44,6 +44,15 @@ def tried(names: Iterable[str] | None) -> list[str]:
     return [name for name, reason in available_backends().items() if reason is None]
 
 
+def fresh(who: str, make: Any, kind: type) -> None:
+    """Refuse what is of the kind already: each check makes another one."""
+    if isinstance(make, kind):
+        name = type(make).__name__
+        raise TypeError(
+            f"{who}: expected a function that makes one, as `lambda: {name}(...)`, got a {name}."
+        )
+
+
 def explained(check: Callable[[Any], None], trial: Any) -> None:
     """Make a check on the backend of a trial, in its dtype; errors say of what, and where."""
     try:

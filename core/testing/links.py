@@ -18,7 +18,8 @@ from core.link import Link
 from core.link.recurrent_state import serialize_carried
 from core.registry.configuration import no_backprop_mode, using_config
 from core.testing import gradient_check
-from core.testing.backends import explained, tried
+from core.testing.backends import explained, fresh, tried
+from core.testing.finite_differences import as_tuple
 from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
 
@@ -28,7 +29,7 @@ DTYPES = ("float64", "float32")
 
 def check_link(
     make: Callable[[], Link],
-    inputs: Arrays,
+    inputs: Any,
     reference: Callable[..., Any] | None = None,
     backends: Iterable[str] | None = None,
     *,
@@ -48,7 +49,8 @@ def check_link(
 
     Args:
         make: Makes a fresh link, the same up to random numbers.
-        inputs: Host arrays to call it with; floating ones are cast to the dtype under test.
+        inputs: A host array or a tuple of them, to call it with; floating ones are cast to the
+            dtype under test.
         reference: `reference(params, *inputs)` gives the outputs in training mode, an array or a
             tuple of them, from the parameters and persistent values by path and the inputs in
             float64.
@@ -62,9 +64,10 @@ def check_link(
     ...     return x @ params["/W"].T + params["/b"]
     >>> check_link(lambda: L.Linear(3, 2), (np.ones((4, 3)),), affine, ["numpy"])
     """
+    fresh("check_link", make, Link)
     for name in tried(backends):
         for dtype in DTYPES:
-            trial = _Trial(make, inputs, reference, name, dtype, kind)
+            trial = _Trial(make, as_tuple(inputs), reference, name, dtype, kind)
             checks = [check for check in CHECKS if init or check is not copies_anew]
             if dtype == "float64":
                 checks += [gradients, second_gradients] if double else [gradients]

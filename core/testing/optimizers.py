@@ -15,7 +15,7 @@ from core.errors import BackendError
 from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import GradientMethod
-from core.testing.backends import explained, tried
+from core.testing.backends import explained, fresh, tried
 from core.testing.memory import load, saved
 from core.testing.tolerances import assert_near, tolerance
 
@@ -60,6 +60,7 @@ def check_optimizer(
     ...     return found
     >>> check_optimizer(lambda: core.optimizers.SGD(lr=0.1), descent, ["numpy"])
     """
+    fresh("check_optimizer", make, GradientMethod)
     for name in tried(backends):
         for dtype in ("float64", "float32"):
             for check in [each for each in CHECKS if not (together and each in OF_ONE)]:

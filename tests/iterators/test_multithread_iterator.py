@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from iteration import batches, saved
 
@@ -40,6 +40,7 @@ settings = st.fixed_dictionaries(
 )
 
 
+@example(9, {"batch_size": 2, "repeat": True, "shuffle": True}, 1, 1, 3)  # other orders from there
 @given(st.integers(1, 12), settings, st.integers(1, 3), st.integers(0, 6), st.integers(1, 6))
 def test_it_is_the_serial_iterator_wherever_it_stops(length, given, n_threads, before, after):
     core.seed(1)

@@ -490,6 +490,19 @@ def test_a_rule_that_contradicts_itself_is_refused_when_made():
         model.p0.update()
 
 
+@pytest.mark.parametrize("mutable", [True, False])
+def test_a_step_that_gives_what_it_should_change_is_refused(mutable, monkeypatch):
+    class Gives(core.UpdateRule):
+        def step(self, xp, param, grad):
+            return param - grad
+
+    monkeypatch.setattr(core.backend.get("numpy"), "mutable", mutable)
+    model = with_gradients(model_of([1.0]), [1.0])
+    model.p0.update_rule = Gives()
+    with pytest.raises(DeclarationError, match=r"Gives.step: expected it to change param in place"):
+        model.p0.update()
+
+
 def test_a_rule_inherits_and_changes_defaults():
     class Faster(Growing):
         rate = 10.0

@@ -202,7 +202,14 @@ def test_a_wrong_reference_is_found_out():
 
 def test_what_is_left_out_is_not_demanded():
     check_link(WrongSecondGradient, (X,), double=False)
-    check_link(KeepsItsValues, (X,), init=False)
+    check_link(KeepsItsValues, X, init=False)
+
+
+def test_a_link_that_is_made_already_is_refused():
+    with pytest.raises(
+        TypeError, match=r"check_link: expected a function .* `lambda: Scale\(...\)`"
+    ):
+        check_link(Scale(), X)
 
 
 def test_only_the_backends_asked_for():

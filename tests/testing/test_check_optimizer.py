@@ -183,6 +183,11 @@ def test_what_is_wrong_is_found_and_named(rule, found_by):
     )
 
 
+def test_an_optimizer_that_is_made_already_is_refused():
+    with pytest.raises(TypeError, match=r"check_optimizer: expected a function .* `lambda: SGD\("):
+        check_optimizer(core.optimizers.SGD(0.1))
+
+
 def test_a_step_that_knows_one_library_fails_on_another_backend():
     with pytest.raises(TypeError) as caught:
         check_optimizer(method(HostOnlyRule), lion, ["strict"])
