@@ -201,7 +201,8 @@ class UpdateRule(KnownAttributes):
             if not backend.mutable:
                 self._step_in_cells(backend, param)
                 return
-            if self.step(backend.xp, array, grad, **state) is not None:
+            gave: Any = self.step(backend.xp, array, grad, **state)  # type: ignore[func-returns-value]
+            if gave is not None:
                 raise gives_a_result(self)
 
     def _step_in_cells(self, backend: Any, param: Parameter) -> None:
@@ -211,7 +212,9 @@ class UpdateRule(KnownAttributes):
         state = self._state or {}
         cell = Cell(backend, param._array)
         cells = {k: Cell(backend, v) if is_array(v) else v for k, v in state.items()}
-        if self.step(CellNamespace(backend.xp), cell, param.grad, **cells) is not None:
+        xp = CellNamespace(backend.xp)
+        gave: Any = self.step(xp, cell, param.grad, **cells)  # type: ignore[func-returns-value]
+        if gave is not None:
             raise gives_a_result(self)
         param.array = cell.array
         state.update({k: c.array for k, c in cells.items() if isinstance(c, Cell)})

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import mmap
-import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from core.registry.threads import set_threads
 from plugins.iterators.positioned import located
@@ -39,8 +36,6 @@ class Loader:
     def prepare(self) -> None:
         """Load the dataset."""
         set_threads(1)  # the workers beside it have the other processors
-        np.random.seed(None)  # a forked copy would draw what its siblings draw
-        random.seed()
         try:
             with open(self.path, "rb") as file:
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -56,6 +51,8 @@ class Loader:
                     "of the dataset into a module, or use MultithreadIterator."
                 )
             raise
+        # A forked copy draws what its siblings draw, and one whose modules seed where they come in.
+        generators.seed_shared(None)
         generators.seed(None)
 
     def load(

@@ -46,8 +46,10 @@ def seed(key: Sequence[int] | None) -> None:
             generator.seed(sequence.generate_state(4).tobytes())
 
 
-def seed_shared(key: Sequence[int]) -> None:
-    """Let the generators that all of a program draws from draw what follows from the key."""
+def seed_shared(key: Sequence[int] | None) -> None:
+    """Let the generators that all of a program draws from draw what follows from the key; from None
+    what nobody else draws.
+    """
     words = np.random.SeedSequence(key).generate_state(4)
     np.random.seed(words)
     random.seed(words.tobytes())

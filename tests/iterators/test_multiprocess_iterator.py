@@ -452,7 +452,9 @@ def test_random_numbers_differ_in_passes_that_begin_anew_and_in_other_orders():
 
 
 def test_unseeded_workers_draw_different_numbers():
-    with MultiprocessIterator(datasets.Draws(8), 8, shuffle=False, n_processes=2) as iterator:
+    draws = datasets.Draws(8)
+    draws.seeding = datasets.Seeding()
+    with MultiprocessIterator(draws, 8, shuffle=False, n_processes=2) as iterator:
         batch = [example for _ in range(3) for example in iterator.next()]
     assert all([len(set(column)) == 24 for column in list(zip(*batch, strict=True))[1:]])
 
