@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from all_ops import CHECKED, KINDS, REFERENCES
+from hypothesis import given
+from hypothesis import strategies as st
 from unchanging import UnchangingBackend
 
 import core
@@ -80,6 +82,41 @@ def test_op(op, stranger):
     check_op(op, REFERENCES.get(name), [stranger], kind=KINDS.get(name), examples=cases)
 
 
+SEQUENCES = {"LSTMSequence": 4, "GRUSequence": 3, "TanhSequence": 1, "ReLUSequence": 1}
+
+
+@given(
+    name=st.sampled_from(list(SEQUENCES)),
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=5).filter(any),
+    units=st.integers(1, 3),
+    reverse=st.booleans(),
+    missing=st.sets(st.integers(0, 2), max_size=1),
+    seed=st.integers(0, 99),
+)
+def test_sequences_of_all_lengths_are_those_of_numpy(
+    stranger, name, lengths, units, reverse, missing, seed
+):
+    """Few cases of an operation have several lengths, and gradients of some outputs alone."""
+    rng, n, columns = np.random.default_rng(seed), len(lengths), SEQUENCES[name] * units
+    lengths.sort(reverse=True)
+    shorter = tuple([lengths[0] - own for own in lengths if own < lengths[0]])
+    states = [(n, units)] * (2 if name == "LSTMSequence" else 1)
+    shapes = [*states, (sum(lengths), columns), (columns, units)]
+    shapes += [(columns,)] if name == "GRUSequence" else []
+    grads = [rng.normal(size=shape) for shape in ((sum(lengths), units), *states)]
+    inputs, found = [rng.normal(size=shape) for shape in shapes], []
+    for place in ("numpy", stranger):
+        send = core.get_device(place).send
+        xs = [core.Variable(send(x.copy())) for x in inputs]
+        ys = CHECKED[name](shorter=shorter, reverse=reverse).apply(xs)
+        asked = [i for i in range(len(ys)) if i not in missing]
+        gys = [core.Variable(send(grads[i].copy())) for i in asked]
+        gxs = core.grad([ys[i] for i in asked], xs, gys)
+        found.append([core.backend.to_host(each.array) for each in (*ys, *gxs, *xs, *gys)])
+    for expected, actual in zip(*found, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
+
+
 def module(path):
     """A file of tests, for the cases that it has."""
     spec = spec_from_file_location(f"cases_for_strangers_{path.stem}", path)
@@ -99,8 +136,8 @@ def test_links(file, stranger):
         pytest.skip("has nothing that is changed: set PLUGRAD_WHOLE_SWEEP=1")
     cases = module(TESTS / "links" / f"{file}.py")
     for table in LINKS[file]:
-        for given in getattr(cases, table).values():
-            check_link(*given, backends=[stranger])
+        for case in getattr(cases, table).values():
+            check_link(*case, backends=[stranger])
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -14,7 +14,7 @@ class GRUSequence(_RecurrentSequence):
     """h = (1 - z) a + z h_prev, with r, z and a from x and the product q of h_prev, b added.
 
     Both have the blocks r, z, a: r = sigmoid(x_r + q_r), z = sigmoid(x_z + q_z),
-    a = tanh(x_a + r q_a). Kept are r, z, a and q_a.
+    a = tanh(x_a + r q_a). Kept are r, z, q_a and a.
     """
 
     output_names = ("h", "h_last")
@@ -39,13 +39,13 @@ class GRUSequence(_RecurrentSequence):
         r, z = [sigmoid(xp, _block(x, number) + _block(q, number)) for number in (0, 1)]
         inner = _block(q, 2)
         a = xp.tanh(_block(x, 2) + r * inner)
-        return [a + z * (states[0] - a)], [xp.stack([r, z, a, inner], axis=1)]
+        return [a + z * (states[0] - a)], [xp.stack([r, z, inner, a], axis=1)]
 
     def step_back(
         self, xp: Any, g: Any, before: Any, after: Any, kept: Any
     ) -> tuple[list[Any], Any, Any]:
         (g,), (h,) = g, before
-        r, z, a, inner = [kept[0][:, number, :] for number in range(4)]
+        r, z, inner, a = [kept[0][:, number, :] for number in range(4)]
         gz = g * (h - a) * z * (1.0 - z)
         ga = g * (1.0 - z) * (1.0 - a * a)
         gr = ga * inner * r * (1.0 - r)

@@ -35,6 +35,10 @@ _BOTH = {
     "normalization.layer_normalization:LayerNormalization": "normalization:layer_normalization",
     "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
     "rnn.lstm:LSTM": "recurrent:lstm",
+    "rnn.gru_sequence:GRUSequence": "sequences:gru_sequence",
+    "rnn.lstm_sequence:LSTMSequence": "sequences:lstm_sequence",
+    "rnn.simple_sequence:ReLUSequence": "sequences:relu_sequence",
+    "rnn.simple_sequence:TanhSequence": "sequences:tanh_sequence",
 }
 _COMPUTE = _BOTH | {
     "activation.tanh:TanhGradient": "layers:tanh_share",

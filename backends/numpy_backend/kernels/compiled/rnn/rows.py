@@ -78,7 +78,7 @@ def lstm_back(
 
 @inlined_exactly
 def gru(z: Any, x: Any, before: Any, gates: Any, c: Any, h: Any, start: int, stop: int) -> None:
-    """The blocks r, z and a of x and of the product z; kept are those, and the product's last."""
+    """The blocks r, z and a of x and of the product z; kept are r, z, the product's last, and a."""
     for row in range(start, stop):
         h_prev, after, xs, qs = before[row], h[row], x[row], z[row]
         units = after.size
@@ -86,7 +86,7 @@ def gru(z: Any, x: Any, before: Any, gates: Any, c: Any, h: Any, start: int, sto
             gs, own, more = gates[row, k], xs[k * units :], qs[k * units :]
             for j in range(gs.size):
                 gs[j] = sigmoid(own[j] + more[j])
-        r, u, a, qa = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
+        r, u, qa, a = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
         own, more = xs[2 * units :], qs[2 * units :]
         for j in range(a.size):
             qa[j] = more[j]
@@ -103,7 +103,7 @@ def gru_back(
 ) -> None:  # fmt: skip
     """Gradients of the same."""
     for row in range(start, stop):
-        r, u, a, qa = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
+        r, u, qa, a = gates[row, 0], gates[row, 1], gates[row, 2], gates[row, 3]
         gr, gu, ga, gs = buffer[0], buffer[1], buffer[2], gh[row]
         h_prev, more, units = before[row], through[row], a.size
         for j in range(a.size):
