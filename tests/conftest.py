@@ -24,7 +24,7 @@ from strict_backend import StrictBackend
 from core.arrays import array_backend, backend, random_streams
 from core.registry import configuration
 
-PROFILES = {"dev": 5, "ci": 25, "intense": 1000}
+PROFILES = {"dev": 5, "ci": 20, "intense": 1000}
 
 for name, examples in PROFILES.items():
     settings.register_profile(

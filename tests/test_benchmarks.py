@@ -448,9 +448,11 @@ def test_a_step_shows_of_its_exchange_what_no_arithmetic_hides():
 
 
 EACH = CASES | {f"{name} of few": case for name, case in FEW.items()}
+# Of layers in several widths one: whoever measures the others compares them first.
+ONCE = [name for name in EACH if not name.endswith((" x 256", " x 650"))]
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONCE)
 def test_functions_that_are_compared_compute_the_same(name):
     pytest.importorskip("torch")
     (ours, forward), (theirs, their_forward) = (
