@@ -194,6 +194,7 @@ def test_only_many_floats_alike_are_worth_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 SETTINGS = {
+    "AsStrided": {"shape": (3, 4), "strides": (5, 2)},
     "Clip": {"x_min": -1.0, "x_max": 1.0},
     "ClippedReLU": {"z": 1.0},
     "LeakyReLU": {"slope": 0.3},

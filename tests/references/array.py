@@ -201,7 +201,12 @@ def separate(x, axis):
     )
 
 
+def as_strided(x, shape, strides, offset=0):
+    return _filled(shape, lambda index: x.ravel()[offset + np.dot(index, strides)])
+
+
 REFERENCES = {
+    "AsStrided": as_strided,
     "Difference": difference,
     "Tril": triangle(operator.le),
     "Triu": triangle(operator.ge),
