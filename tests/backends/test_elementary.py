@@ -65,6 +65,7 @@ _EXACT = {
     "asin": (np.arcsin, (1, 1)),
     "acos": (np.arccos, (1, 1)),
     "atan": (np.arctan, (5, 50)),
+    "exp2": (np.exp2, (150, 1100)),
     "tan": (np.tan, (7000, 2e6)),
 }
 _anywhere = [(whole(loop), *_EXACT[name]) for name, loop in of_each.LOOPS.items()]
@@ -127,3 +128,19 @@ def test_functions_of_each_element_are_numpys_from_end_to_end(name: str, dtype: 
     np.testing.assert_allclose(y, expected, 4 * np.finfo(dtype).eps, 0)
     if name not in ("expm1_anywhere", "acosh"):  # whose 0 has no sign, and whose NaN may have any
         np.testing.assert_array_equal(np.signbit(y[x == 0]), np.signbit(expected[x == 0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_angles_of_points_are_numpys_in_all_quadrants_and_at_their_ends(dtype: str) -> None:
+    ends = [0.0, np.finfo(dtype).tiny, 0.5, 1.0, 1e30, np.inf]
+    one = np.array([*[-v for v in ends], *ends, np.nan], dtype)
+    many = np.random.RandomState(0).standard_normal((2, 4000)).astype(dtype)
+    y, x = [
+        np.concatenate([a.ravel(), b]) for a, b in zip(np.meshgrid(one, one), many, strict=True)
+    ]
+    got = np.empty_like(y)
+    of_each._atan2(y, x, got, 0, y.size)
+    expected = np.arctan2(y, x)
+    np.testing.assert_allclose(got, expected, 4 * np.finfo(dtype).eps, 0)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(expected[known]))

@@ -83,6 +83,21 @@ def expm1(x: Any) -> Any:
     return _small_expm1(r) * power + (power - ONE)
 
 
+_LN2 = number(log(2))
+_LEAST_EXPONENT, _GREATEST_EXPONENT = number(-151.0, -1076.0), number(128.0, 1024.0)
+
+
+@inlined
+def exp2(x: Any) -> Any:
+    """2^x."""
+    x = _LEAST_EXPONENT if x < _LEAST_EXPONENT else x
+    x = _GREATEST_EXPONENT if x > _GREATEST_EXPONENT else x
+    n = _whole(x)
+    part = _whole(n * HALF)
+    near = _small_expm1((x - n) * _LN2) + ONE
+    return near * _power_of_two(part) * _power_of_two(n - part)
+
+
 _ENDS = number(90.0, 712.0)  # beyond, half of e^x is infinite
 _FAR = number(20.0, 40.0)  # from there on 1 is nothing beside e^x, and e^-x nothing beside 1
 
@@ -227,7 +242,6 @@ def log10(x: Any) -> Any:
 
 # -- inverse hyperbolic functions ------------------------------------------------------------------
 
-_LN2 = number(log(2))
 _ROOT_IS_X = number(2.0**25, 2.0**54)  # from there on 1 is nothing beside x
 
 
@@ -298,6 +312,17 @@ def atan(x: Any) -> Any:
     for c in _ARCTAN_EVEN:
         q = q * fourth + c
     return signed(turned + (r + r * (square * p + fourth * q)), x)
+
+
+@inlined
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), from -pi to pi."""
+    across, up = abs(x), abs(y)
+    most, least = up if up > across else across, across if up > across else up
+    turned = atan(least if most == ZERO else ONE if least == most else least / most)
+    turned = _QUARTER_TURN - turned if up > across else turned
+    turned = _HALF_TURN - turned if FLOAT(x).view(INTEGER) < 0 else turned
+    return -turned if FLOAT(y).view(INTEGER) < 0 else turned
 
 
 @inlined

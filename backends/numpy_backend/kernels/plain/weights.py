@@ -64,17 +64,12 @@ def _table(rows: int, numbers: Array, g: Array) -> Array:
 
 
 def embed_id(f: Any, xp: Any, x: Array, W: Array) -> Any:
-    """The formula with numbers left out: their rows alone are set to 0."""
-    if f.ignore_label is None or not x.size:
-        return NotImplemented
-    ignored = (x == f.ignore_label).reshape(-1)
-    numbers = x.reshape(-1).copy()
-    numbers[ignored] = 0
-    if numbers.min() < 0 or numbers.max() >= len(W):
-        return NotImplemented  # the formula says which
+    """The formula, in which the rows of numbers left out alone are set to 0."""
+    ignored, numbers = f.check_values(xp, x, W)
     rows = W.take(numbers, 0)
-    rows[ignored] = 0
-    return rows.reshape(*x.shape, W.shape[1])
+    if ignored is not None:
+        rows[ignored] = 0
+    return rows
 
 
 def embed_id_gradient(f: Any, g: Array, needs_grad: int) -> Any:
