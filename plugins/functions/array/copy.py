@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, choice
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice, config
 from core.arrays.backend import get_device, of, to_backend
 from core.graph.variable import wrap
 from core.typing import AnyArray, Array
@@ -55,7 +55,8 @@ def copy(x: Array, dst: Any) -> Variable:
     variable([1., 1.], dtype=float32)
     """
     x = as_variable(x)
-    if not x.requires_grad and (dst is None or get_device(dst) == x.device):
+    recorded = x.requires_grad and config.enable_backprop
+    if not recorded and (dst is None or get_device(dst) == x.device):
         return wrap(x.backend.copy(x.array))
     (y,) = Copy(dst).apply((x,))
     return y

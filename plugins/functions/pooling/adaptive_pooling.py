@@ -151,7 +151,7 @@ def _pooled(
         raise ValueError(f"{name}: expected an outsize of at least 1, got {outsize}.")
     steps = [n // o for n, o in zip(sizes, counts, strict=True)]
     if all([n == o * k for n, o, k in zip(sizes, counts, steps, strict=True)]):
-        found: Variable = evenly(maps, steps)
+        found: Variable = evenly(maps, tuple(steps))
         return found
     return unevenly(maps, counts)
 
