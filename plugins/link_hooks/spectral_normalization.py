@@ -9,7 +9,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.initializers import Constant
 from core.link.replays import met
-from core.typing import NotNegative, Positive
+from core.typing import AnyArray, NotNegative, Positive
 from plugins.link_hooks.weight_hook import SIXTEEN_BIT, WeightHook
 
 
@@ -108,7 +108,7 @@ class SpectralNormalization(WeightHook):
         """The vector u, and gamma."""
         return (self.vector_name, *["gamma"] * self.use_gamma)
 
-    def begun(self, link: Link, weight: Variable) -> list[Any]:
+    def begun(self, link: Link, weight: Variable) -> list[AnyArray]:
         """What the iterations lead to: the singular vector, and the largest singular value."""
         matrix, backend = self._array(link, weight), weight.backend
         with backend.beside(matrix):

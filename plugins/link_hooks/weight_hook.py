@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
 from core.errors import HookError, nearest
 from core.link.hook import ForwardArgs
+from core.typing import AnyArray
 
 SIXTEEN_BIT = ("float16", "bfloat16")
 
@@ -49,7 +50,7 @@ class WeightHook(LinkHook, ABC):
         """The names of what the hook keeps in the link beside the weight."""
         return ()
 
-    def begun(self, link: Link, weight: Variable) -> list[Any]:
+    def begun(self, link: Link, weight: Variable) -> list[AnyArray]:
         """The arrays of these names where it begins with such a weight, as one that is loaded."""
         return []
 

@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.initializers import Constant
+from core.typing import AnyArray
 from plugins.link_hooks.weight_hook import SIXTEEN_BIT, WeightHook
 
 
@@ -84,7 +85,7 @@ class WeightNormalization(WeightHook):
         """The lengths."""
         return (self.length_name,)
 
-    def begun(self, link: Link, weight: Variable) -> list[Any]:
+    def begun(self, link: Link, weight: Variable) -> list[AnyArray]:
         """Those of the weight."""
         return [self._norm(Variable(weight.array, requires_grad=False)).array]
 
