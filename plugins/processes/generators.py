@@ -47,8 +47,9 @@ def seed(key: Sequence[int] | None) -> None:
 
 
 def seed_shared(key: Sequence[int] | None) -> None:
-    """Let the generators that all of a program draws from draw what follows from the key; from None
-    what nobody else draws.
+    """Let the generators that all of a program draws from draw what follows from the key.
+
+    From None follows what nobody else draws.
     """
     words = np.random.SeedSequence(key).generate_state(4)
     np.random.seed(words)

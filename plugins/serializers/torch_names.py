@@ -96,7 +96,7 @@ def _possible(parts: list[Part], ends: set[str]) -> bool:
 def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -> Iterator[Part]:
     """The entries that are a link's own, as they are, but for what hooks compute weights from."""
     names = [name.removeprefix(f"{path}/" if path else "") for name in owned]
-    hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "replacement")]
+    hooks = [hook for hook in link.local_link_hooks.values() if hasattr(hook, "begun")]
     kept = {name for hook in hooks for name in hook.kept}
     for own in names:
         computing = [hook for hook in hooks if hook.weight_name == own]
@@ -110,14 +110,19 @@ def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -
 
 
 def _computed(link: Any, own: str, hooks: list[Any], names: list[str]) -> Part:
-    """A weight that hooks make the module's weight of, and what they keep beside it."""
+    """What hooks make the module's weight of: a weight, and what they keep beside it."""
     kept = [name for hook in hooks for name in hook.kept]
+    there = [name for name in kept if name in names]
 
     def convert(x: Array) -> list[Array]:
+        known = getattr(link, own).array
+        if known is not None and known.shape != x.shape:
+            raise ValueError("another shape, with which no hook need begin")
         weight = Variable(x, requires_grad=False)
-        begun = [array for hook in hooks for array in hook.begun(link, weight)]
-        found = dict(zip(kept, begun, strict=True))
-        return [x, *[found[name] for name in found if name in names]]
+        begun = dict(
+            zip(kept, [a for hook in hooks for a in hook.begun(link, weight)], strict=True)
+        )
+        return [x, *[begun[name] for name in there]]
 
     def back(*_: Array) -> list[Array]:
         weight: Any = Variable(getattr(link, own).array, requires_grad=False)
@@ -126,13 +131,8 @@ def _computed(link: Any, own: str, hooks: list[Any], names: list[str]) -> Part:
                 weight = hook.replacement(link, weight)
         return [host_array(weight.array)]
 
-    return Part(
-        (own, *[name for name in kept if name in names]),
-        ((NAMES.get(own, own),),),
-        convert,
-        back,
-        " and ".join([hook.name for hook in hooks]),
-    )
+    how = " and ".join([hook.name for hook in hooks])
+    return Part((own, *there), ((NAMES.get(own, own),),), convert, back, how)
 
 
 def _same(entry: str, tensor: str) -> Part:

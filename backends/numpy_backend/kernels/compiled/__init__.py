@@ -55,12 +55,12 @@ COMPUTE = {
         "math.logarithm:Log2": "math.of_each:logarithm_to_2",
         "math.segments:SegmentMax": "math.segments:segment_max",
         "math.segments:SegmentMin": "math.segments:segment_min",
-        "math.with_number:ConstantPower": "math.of_each:constant_power",
         "math.trigonometric:Arccos": "math.of_each:arccosine",
         "math.trigonometric:Arcsin": "math.of_each:arcsine",
         "math.trigonometric:Arctan": "math.of_each:arctangent",
         "math.trigonometric:Arctan2": "math.of_each:arctangent_of_two",
         "math.trigonometric:Tan": "math.of_each:tangent",
+        "math.with_number:ConstantPower": "math.of_each:constant_power",
         "normalization.batch_normalization:BatchNormalization": (
             "normalization.batch:batch_normalization"
         ),

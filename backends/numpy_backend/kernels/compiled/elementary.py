@@ -84,6 +84,7 @@ def expm1(x: Any) -> Any:
 
 
 _LN2 = number(log(2))
+# Up to the one 2^x is 0, from the other on it is infinite.
 _LEAST_EXPONENT, _GREATEST_EXPONENT = number(-151.0, -1076.0), number(128.0, 1024.0)
 
 
