@@ -149,12 +149,12 @@ def test_other_threads_help_again_and_again() -> None:
 
 
 def test_who_had_to_be_woken_is_not_taken_for_busy() -> None:
-    x, half = np.empty(1 << 19, "f"), 1 << 18
-    parts = [(x, 0, half, 0), (x, half, 2 * half, 0)]
+    x, size = np.empty(1 << 23, "f"), 1 << 18
     with core.using_config("num_threads", 2):
-        parallel.each(_who, parts, small=True)
+        parallel.each(_who, [(x, 0, size, 0), (x, size, 2 * size, 0)], small=True)
         numbers = team._team._numbers
-        patience, asleep = numbers[team.PATIENCE], team.FIRST + team.ASLEEP
+        patience, times = numbers[team.PATIENCE], numbers[team.TIMES]
+        asleep = team.FIRST + team.ASLEEP
         numbers[team.PATIENCE] = 0  # whoever waits at all waits in vain
         try:
             helped = 0
@@ -162,17 +162,19 @@ def test_who_had_to_be_woken_is_not_taken_for_busy() -> None:
                 numbers[team.LATE], numbers[team.ALONE] = 0, team.SOME
                 while not numbers[asleep]:
                     time.sleep(0.001)
-                parallel.each(_who, parts, small=True)
+                parallel.each(_who, [(x, 0, size, 0), (x, size, 2 * size, 0)], small=True)
                 assert not numbers[team.LATE]
-                helped += bool(x.any())
+                helped += bool(x[: 2 * size].any())
                 if helped == 20:
                     break
-            for _ in range(20_000):  # awake, it is, as soon as it is waited for
-                parallel.each(_who, parts, small=True)
+            numbers[team.TIMES] = times * 1000  # awake, it is, as soon as it is waited for
+            size = x.size // 2  # takes longer than threads that share one processor have it for
+            for _ in range(5_000):
+                parallel.each(_who, [(x, 0, size, 0), (x, size, 2 * size, 0)], small=True)
                 if numbers[team.LATE]:
                     return
         finally:
-            numbers[team.PATIENCE] = patience
+            numbers[team.PATIENCE], numbers[team.TIMES] = patience, times
     pytest.fail("nobody was waited for")
 
 
