@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_kernels import call_small
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ Array = np.ndarray[Any, Any]
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few elements, in three threads."""
-    monkeypatch.setattr(compiler, "SMALL", 0)
+    call_small(monkeypatch, 0)
     monkeypatch.setattr(attention, "LEAST", 100)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
@@ -165,9 +166,10 @@ def test_no_matrix_of_all_weights_is_there() -> None:
     assert peak < 3000 * 3000 * 4
 
 
+HERE = [str(folder) for folder in Path(__file__).parents[:2]]
 MACHINE = """
 import sys
-sys.path.insert(0, {here!r})
+sys.path[:0] = {here!r}
 import test_compiled_attention as tests
 from backends.numpy_backend.kernels import compiler, emitter
 from numba.core.registry import cpu_target
@@ -188,7 +190,7 @@ def test_tiles_follow_the_registers(features: str, expected: tuple[int, int]) ->
         pytest.skip(f"needs {features}")
     generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
     done = subprocess.run(
-        [sys.executable, "-c", MACHINE.format(here=str(Path(__file__).parent), expected=expected)],
+        [sys.executable, "-c", MACHINE.format(here=HERE, expected=expected)],
         env=os.environ | generic,
         capture_output=True,
         text=True,

@@ -193,6 +193,21 @@ def test_machine_code_is_kept_and_found(tmp_path: Path) -> None:
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.nbc"))] == before
 
 
+ATTENTION = """
+import core, core.functions as F, numpy as np, sys
+q, k, v = [core.Variable(np.random.default_rng(i).normal(size=(2, 64, 16))) for i in range(3)]
+F.sum(F.scaled_dot_product_attention(q, k, v)).backward()
+print("".join([x.grad.tobytes().hex() for x in (q, k, v)]), "numba.np.linalg" in sys.modules)
+"""  # in loops that make arrays
+
+
+def test_what_numba_needs_to_compile_is_not_imported_for_code_that_is_there(tmp_path: Path) -> None:
+    first = run(ATTENTION, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert run(ATTENTION, NUMBA_CACHE_DIR=str(tmp_path)).split() == [first[0], "False"]
+    assert first[1] == "True"
+    assert any([b"NRT_" in path.read_bytes() for path in tmp_path.rglob("*.nbc")])
+
+
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "half": lambda data: data[: len(data) // 2],

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiled_kernels import NUMPY, taking
+from compiled_kernels import NUMPY, call_small, taking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +82,7 @@ def values(draw: Any, shape: tuple[int, ...]) -> Any:
 def results(function: Callable[..., Any], inputs: list[Any], small: int) -> list[Any]:
     """Outputs and gradients, with the kernels that take arrays of so many elements."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "SMALL", small)
+        call_small(patch, small)
         given_ = [core.Variable(a) if a.dtype.kind == "f" else a for a in inputs]
         y = function(*given_)
         y.grad = laid(np.cos(np.arange(y.size)).reshape(y.shape).astype(y.dtype), "transposed")
@@ -122,7 +122,7 @@ def test_maxima_and_their_places_are_those_of_the_formula(x: Any, data: Any) -> 
     found = []
     for small in (1, NOTHING_SUITS):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiler, "SMALL", small)
+            call_small(patch, small)
             found += [F.max_pooling_2d(x, k, s, p, return_indices=True) for k, s, p in SETTINGS]
     half = len(SETTINGS)
     for (y, places), (expected, expected_places) in zip(found[:half], found[half:], strict=True):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_kernels import call_small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small arrays, small parts."""
-    monkeypatch.setattr(compiler, "SMALL", 0)
+    call_small(monkeypatch, 0)
     monkeypatch.setattr(norms, "PART", 5000)
 
 

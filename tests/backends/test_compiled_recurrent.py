@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_kernels import call_small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,7 @@ SEQUENCES = {LSTMSequence: 4, GRUSequence: 3, TanhSequence: 1, ReLUSequence: 1}
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches, in three threads."""
-    monkeypatch.setattr(compiler, "SMALL", 0)
+    call_small(monkeypatch, 0)
     monkeypatch.setattr(recurrent, "LEAST", 100)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from all_ops import CHECKED
+from compiled_kernels import call_small
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ NUMPY = core.backend.get("numpy")
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows, in three threads."""
-    monkeypatch.setattr(compiler, "SMALL", 1)
+    call_small(monkeypatch, 1)
     monkeypatch.setattr(scatter, "SMALL", 1)
     monkeypatch.setattr(loops, "LEAST", 50)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)

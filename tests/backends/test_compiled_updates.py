@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_kernels import call_small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
@@ -47,7 +48,7 @@ SHAPES = [(), (3,), (0, 2), (7, 300), (5000,), (2, 3, 4)]
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, in three threads; no group of parameters is too small."""
-    monkeypatch.setattr(compiler, "SMALL", 0)
+    call_small(monkeypatch, 0)
     monkeypatch.setattr(update, "LEAST", 600)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)
 

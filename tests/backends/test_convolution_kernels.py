@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compiled_kernels import call_small
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ Array = np.ndarray[Any, Any]
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No array is too small for the kernels, and there are three threads."""
-    monkeypatch.setattr(compiler, "SMALL", -1)
+    call_small(monkeypatch, -1)
     monkeypatch.setattr(convolution_plans, "LEAST", 1000)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
@@ -356,10 +357,11 @@ def test_no_image_is_unfolded() -> None:
         assert peak < 1.2 * x.nbytes  # the result
 
 
+HERE = [str(folder) for folder in Path(__file__).parents[:2]]
 MACHINE = """
 import sys
 import numpy as np
-sys.path.insert(0, {here!r})
+sys.path[:0] = {here!r}
 import test_convolution_kernels as tests
 from backends.numpy_backend.kernels import compiler, emitter
 from numba.core.registry import cpu_target
@@ -386,7 +388,7 @@ def test_tiles_follow_the_registers(features: str, expected: tuple[int, int]) ->
         pytest.skip(f"needs {features}")
     generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
     done = subprocess.run(
-        [sys.executable, "-c", MACHINE.format(here=str(Path(__file__).parent), expected=expected)],
+        [sys.executable, "-c", MACHINE.format(here=HERE, expected=expected)],
         env=os.environ | generic,
         capture_output=True,
         text=True,

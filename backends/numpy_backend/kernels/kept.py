@@ -63,7 +63,6 @@ class _Kept:
         self._folder = folder
 
     def _path(self, signature: Any, context: Any) -> Path:
-        context.refresh()
         processor = context.codegen().magic_tuple()
         # Machine code calls the interpreter, whose interface extension modules are named after.
         known = repr((*self._known, str(signature), processor, EXTENSION_SUFFIXES[0]))
@@ -71,15 +70,22 @@ class _Kept:
         return self._folder / name.replace("<", "").replace(">", "")
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """What has been compiled for this signature and processor; None if nothing whole is."""
+        """What has been compiled for this signature and processor; None if nothing whole is.
+
+        What numba needs only to compile it imports once it does: half of what it takes to start.
+        """
         from numba.core.compiler import CompileResult
+        from numba.core.runtime import rtsys
 
         try:
             found = self._path(signature, context).read_bytes()
         except OSError:
             return None
-        whole = sha256(found[DIGEST:]).digest() == found[:DIGEST]
-        return CompileResult._rebuild(context, *pickle.loads(found[DIGEST:])) if whole else None
+        if sha256(found[DIGEST:]).digest() != found[:DIGEST]:
+            return None
+        if b"NRT_" in found:  # its symbols are those of the runtime that counts who holds an array
+            rtsys.initialize(context)
+        return CompileResult._rebuild(context, *pickle.loads(found[DIGEST:]))
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what has been compiled, unless it has addresses of this process."""
