@@ -102,6 +102,11 @@ def renamed(name: str, mapping: Mapped) -> str | None:
         return name
     if callable(mapping):
         return mapping(name)
+    if not isinstance(mapping, Mapping):
+        raise TypeError(
+            "mapping: expected a dict from beginnings of names to other ones, or a function of a "
+            f"name, got {mapping!r}"
+        )
     mapping = {key.strip("/").replace("/", "."): new for key, new in mapping.items()}
     parts = name.split(".")
     for n in range(len(parts), -1, -1):

@@ -242,6 +242,12 @@ def weights(**arrays):
     return file
 
 
+def test_what_is_no_mapping_is_refused():
+    file = weights(a__weight=np.ones((3, 2)), a__bias=np.ones(3))
+    with pytest.raises(TypeError, match="mapping: expected a dict .* or a function .*, got 'a'"):
+        load_torch(file, L.Linear(2, 3), mapping="a")
+
+
 def test_nothing_is_loaded_where_anything_does_not_fit():
     model = core.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1))
     before = [p.array.copy() for p in model.params()]
