@@ -16,20 +16,18 @@ from core.capturing.leaving import Left
 from core.capturing.live import Live, variables_in
 from core.capturing.names_around import Around
 from core.capturing.reached import optimizers_of
-from core.capturing.recording import Recording, Refusal, Unreplayable, unlike
+from core.capturing.recording import Recording, Refusal, Unreplayable, unlike, unrecordable
 from core.capturing.reports import Recorder, refuse_numbers
 from core.errors import TraceError
 from core.errors.place import warn
 from core.link import Link
 from core.programs import (
-    PLAIN,
     Group,
     Leaf,
     Place,
     Program,
     apart_in_order,
     flattened,
-    leaves,
     optimized,
     peak,
     rematerialized,
@@ -147,6 +145,7 @@ class Captured:
         self._plain: dict[Any, list[Recording]] = {}  # of arguments that are plain arrays
         self._array_type = host().array_type
         self._recordings = self._refused = 0
+        self._doubt: Callable[[], None] | None = None  # of this call, until eager has made it
         self._busy = threading.Lock()
         self._gates: list[Gate] | None = None  # of the links that it names
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -223,8 +222,12 @@ class Captured:
                     except Unreplayable as error:
                         self._give_up(recording, str(error))
         finally:
+            doubt, self._doubt = self._doubt, None
             self._busy.release()
-        return self.function(*args, **kwargs)
+        result = self.function(*args, **kwargs)
+        if doubt is not None:  # else the error was of the step itself, and a later call has none
+            doubt()
+        return result
 
     def _goes_on(self) -> bool:
         """Whether the first call may be recorded: it evaluates, or goes on with a training.
@@ -260,7 +263,7 @@ class Captured:
         return given, recording
 
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
-        reason = _unfit(form, variables)
+        reason = unrecordable(form, variables)
         if reason is not None:
             self._tell(reason)
             return None
@@ -271,12 +274,13 @@ class Captured:
                 if not isinstance(each, Recording):
                     return None
                 return each if each.first is None else self._again(found, i, given, form)
-        made = None if self._is_full(found, form) else self._tried(given, form)
+        if self._is_full(found, form):
+            return None
+        found = self._found.setdefault(key, found)
+        made = self._tried(given, form, found)
         if made is None:
             return None
-        self._found.setdefault(key, found).append(made)
-        if isinstance(made, Refusal):
-            return None
+        found.append(made)
         if form == (tuple([Leaf(i, "array") for i in range(len(given))]), {}):
             self._array_type = type(given[0]) if given else self._array_type
             self._plain.setdefault(tuple([spec[1:] for spec in key]), []).append(made)
@@ -291,8 +295,8 @@ class Captured:
             )
         return max(self._recordings, self._refused) >= MOST
 
-    def _tried(self, given: list[Any], form: Any) -> Recording | Refusal | None:
-        """A recording, or that there is none; None where a later call may give one."""
+    def _tried(self, given: list[Any], form: Any, found: list[Any]) -> Recording | None:
+        """A recording, if this call gives one."""
         self._gates = self._found_gates()
         with alone(self._gates) as free:
             if not free:
@@ -300,11 +304,9 @@ class Captured:
             try:
                 made = self._made(given, form, True)
             except Exception as error:
-                if self.calls == 1:
-                    return None
-                self._tell(str(error))
-                self._refused += 1
-                return Refusal(form)
+                if self.calls > 1:
+                    self._doubt = partial(self._refuse, found, None, Refusal(form), str(error))
+                return None
         self._recordings += 1
         return made
 
@@ -334,10 +336,19 @@ class Captured:
                     "call as arguments, and draw by operations."
                 )
             except Exception as error:
-                reason = str(error)
-        found[i] = Refusal(form)
-        self._tell(reason)
+                self._doubt = partial(self._refuse, found, first, Refusal(form), str(error))
+                return None
+        self._refuse(found, first, Refusal(form), reason)
         return made
+
+    def _refuse(self, found: list[Any], first: Any, refusal: Refusal, reason: str) -> None:
+        """Leave calls of a signature, of which there may be a first recording, to eager."""
+        if first in found:
+            found[found.index(first)] = refusal
+        else:
+            found.append(refusal)
+        self._refused += 1
+        self._tell(reason)
 
     def _give_up(self, recording: Recording, reason: str) -> None:
         """Leave the calls that a recording was made for to eager."""
@@ -474,22 +485,6 @@ class Captured:
         every = [each for found in self._found.values() for each in found]
         stages = [line for each in every if isinstance(each, Recording) for line in each.stages()]
         return "\n".join([*lines, *self._loops, *stages, *refused])
-
-
-def _unfit(form: Any, variables: list[Any]) -> str | None:
-    """Why a step with such arguments is never recorded; None if it may be."""
-    if any([x.requires_grad and x._grad is not None for x in variables]):
-        return (
-            "capture: expected Variables without gradients as arguments, got one whose "
-            "gradient is to be added to. Give new Variables, or arrays."
-        )
-    for leaf in leaves(form):
-        if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic)):
-            return (
-                "capture: expected arguments of arrays, numbers and text, got a "
-                f"{type(leaf).__name__}."
-            )
-    return None
 
 
 def _seeded(before: Any, after: Any) -> bool:

@@ -74,6 +74,22 @@ class Signature:
         return "The configuration, an attribute or a parameter is another in each call."
 
 
+def unrecordable(form: Any, variables: list[Any]) -> str | None:
+    """Why a step with such arguments is never recorded; None if it may be."""
+    if any([x.requires_grad and x._grad is not None for x in variables]):
+        return (
+            "capture: expected Variables without gradients as arguments, got one whose "
+            "gradient is to be added to. Give new Variables, or arrays."
+        )
+    for leaf in leaves(form):
+        if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic)):
+            return (
+                "capture: expected arguments of arrays, numbers and text, got a "
+                f"{type(leaf).__name__}."
+            )
+    return None
+
+
 class Refusal(Signature):
     """What is left to eager."""
 

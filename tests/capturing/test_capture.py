@@ -823,6 +823,31 @@ def test_an_exception_in_a_replay_changes_nothing():
     assert run.state() == other.state()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("failing", [1, 2])
+def test_an_error_of_the_step_itself_leaves_no_later_one_to_eager(failing, tmp_path):
+    full = tmp_path / "full"
+
+    def loss(m, x, t):
+        if full.exists():
+            raise MemoryError("not now")
+        return F.softmax_cross_entropy(m(x), t)
+
+    made = trained(mlp, optimizers.Adam, loss)
+    run, other = Run(made, True), Run(made, False)
+    for i in range(5):
+        if i == failing:
+            full.touch()
+            for each in (run, other):
+                with pytest.raises(MemoryError, match="not now"):
+                    each(X, T)
+            full.unlink()
+        assert run(X, T) == other(X, T)
+    assert run.state() == other.state()
+    assert run.step.reasons == []
+    assert run.step.replayed == 4
+
+
 @pytest.mark.parametrize("line", range(3, 93, 6))
 def test_a_recording_is_interrupted_while_it_puts_back_what_it_took(line):
     made = trained(mlp, optimizers.Adam, lambda m, x, t: F.softmax_cross_entropy(m(x), t))
