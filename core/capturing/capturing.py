@@ -145,7 +145,7 @@ class Captured:
         self._plain: dict[Any, list[Recording]] = {}  # of arguments that are plain arrays
         self._array_type = host().array_type
         self._recordings = self._refused = 0
-        self._doubt: Callable[[], None] | None = None  # of this call, until eager has made it
+        self._doubt: Callable[[], None] | None = None  # refuses a call once eager has made it
         self._busy = threading.Lock()
         self._gates: list[Gate] | None = None  # of the links that it names
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -225,7 +225,7 @@ class Captured:
             doubt, self._doubt = self._doubt, None
             self._busy.release()
         result = self.function(*args, **kwargs)
-        if doubt is not None:  # else the error was of the step itself, and a later call has none
+        if doubt is not None:  # what the step itself raises is no reason to refuse it later
             doubt()
         return result
 
