@@ -30,7 +30,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         else:
             total = ensure_array(g, source.spec)
             if spec_of(total) is not source.spec:
-                check_grad(source.spec, source._name, total)
+                _check_found(source, total)
             if has_old and adds_in_place(source):
                 sums.append((source, total))
                 continue
@@ -44,6 +44,14 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         source._grad = total
         if Variable._scaled and not source.is_function:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
+
+
+def _check_found(source: Any, g: Any) -> None:
+    try:
+        check_grad(source.spec, source._name, g)
+    except (TypeError, ValueError) as error:
+        error.add_note("With core.config.debug = True the operation that gave it is named.")
+        raise
 
 
 def _old(source: Any) -> Any:

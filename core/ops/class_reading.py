@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from opcode import opmap
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,9 @@ from core.errors.kinds import MISSING, Kind, annotations_of, kind_of
 
 if TYPE_CHECKING:
     import dis
+
+_CONSTANT, _RETURN = opmap["LOAD_CONST"], opmap["RETURN_VALUE"]
+_BOTH = opmap.get("RETURN_CONST", -1)  # both in one step, as Python 3.12 and 3.13 write it
 
 
 def names(function: Callable[..., Any]) -> list[str]:
@@ -68,6 +73,23 @@ def _loaded(step: dis.Instruction) -> tuple[Any, ...]:
 def mentions(function: Callable[..., Any], attribute: str) -> bool:
     """Whether the code of `function` looks at an attribute of that name."""
     return any(attribute in code.co_names for code in _codes(function))
+
+
+def returns_nothing(function: Callable[..., Any]) -> bool:
+    """Whether it ends, but nowhere with a value, as where `return` was forgotten."""
+    code = _codes(function)[0]
+    if code.co_code[-4] != _CONSTANT and code.co_code[-2] != _BOTH:  # most, at a glance
+        return False
+    import dis
+
+    steps = list(dis.get_instructions(code))
+    for before, step in pairwise(steps):
+        given = before if step.opcode == _RETURN else step if step.opcode == _BOTH else None
+        constant = given is not None and given.opcode in (_CONSTANT, _BOTH)
+        # Where several ways lead to one end, some may bring a value.
+        if given and (step.is_jump_target or not constant or given.argval is not None):
+            return False
+    return True
 
 
 def _codes(function: Callable[..., Any]) -> list[Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays.spec import ensure_array, spec_of
+from core.arrays.spec import spec_of
 from core.graph.variable import Variable
 from core.ops import dispatch
 from core.ops.operands import scalar_as_array
+from core.ops.outputs import as_result
 
 
 class Evaluated:
@@ -34,8 +35,8 @@ class Evaluated:
         result = self._compute(args)
         like: Any = spec_of(args[0])
         if type(result) is tuple:
-            return tuple([y if y is None else ensure_array(y, like) for y in result])
-        return ensure_array(result, like)
+            return tuple([y if y is None else as_result(self, y, like) for y in result])
+        return as_result(self, result, like)
 
     def _compute(self: Any, arrays: tuple[Any, ...]) -> Any:
         """What `compute`, or what a backend has in its place, makes of arrays."""

@@ -6,7 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from core.errors import DeclarationError, nearest
-from core.ops.class_reading import is_engine, own_classes
+from core.ops.class_reading import is_engine, own_classes, returns_nothing
 from core.ops.declaration import Declaration
 
 _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
@@ -25,6 +25,16 @@ def refuse_strays(declared: Declaration) -> None:
             raise DeclarationError(
                 f"{declared.label}.{attribute}: compute has no input {name!r}; it has "
                 f"{', '.join(declared.names)}.{nearest(name, declared.names)}"
+            )
+
+
+def refuse_empty(declared: Declaration) -> None:
+    """Raise where `compute`, or a gradient rule, returns nothing."""
+    for method in (declared.cls.compute, declared.joint, *declared.rules.values()):
+        if isinstance(method, FunctionType) and returns_nothing(method):
+            raise DeclarationError(
+                f"{declared.label}.{method.__name__}: expected to return what it computes, and it "
+                "returns nothing. An input without a gradient has no rule."
             )
 
 

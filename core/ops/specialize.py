@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.arrays.backend import BACKENDS
-from core.arrays.spec import ensure_array, spec_of
+from core.arrays.spec import spec_of
 from core.graph.graph_node import places
 from core.graph.variable import Variable
 from core.ops import dispatch, operands, outputs
@@ -68,7 +68,7 @@ class _Calls(Writer):
             "with_numbers": operands.with_numbers,
             "NUMBERS": frozenset({float, int}),
             "take_slow_path": dispatch.take_slow_path,
-            "ensure_array": ensure_array,
+            "as_result": outputs.as_result,
             "as_outputs": outputs.as_outputs,
             "link_outputs": outputs.link_outputs,
             "constant_node": operands.constant_node,
@@ -179,7 +179,10 @@ class _Calls(Writer):
         if self.declared.outputs:
             return [*lines, "  v = as_outputs(f, y, s0)"]
         if not self.cls.keeps_dtype:
-            lines += ["  if type(y) is not s0.type: y = ensure_array(y, s0)", "  s = spec_of(y)"]
+            lines += [
+                f"  if type(y) is not s0.type: y = as_result({self.node}, y, s0)",
+                "  s = spec_of(y)",
+            ]
         return [*lines, "  v = new(Variable); v._array = y; v._spec = s"]
 
     def _result(self, planned: str) -> list[str]:

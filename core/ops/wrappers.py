@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from core.arrays.spec import Spec, ensure_array
+from core.arrays.spec import Spec
 from core.ops.operands import refuse_unlike
 from core.ops.operation import Operation
+from core.ops.outputs import as_result
 
 Compute = Callable[..., Any]
 # Of gradients: whether inputs broadcast, in which dtype they are computed, if not in their own,
@@ -69,7 +70,7 @@ def ensured(compute: Compute, result: Spec) -> Compute:
     """Results without dimensions, of which some libraries make scalars, become arrays."""
 
     def ensured(f: Operation, xp: Any, *arrays: Any) -> Any:
-        return ensure_array(compute(f, xp, *arrays), result)
+        return as_result(f, compute(f, xp, *arrays), result)
 
     return ensured
 

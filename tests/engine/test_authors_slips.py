@@ -38,6 +38,24 @@ def giving(*results):
     return lambda: type("Mine", (FunctionNode,), names)().apply((variable(2),))
 
 
+def declared(result, **names):
+    """A declared operation of one output whose `compute` gives what `result` makes of an array."""
+    methods = {
+        "compute": lambda self, xp, x: result(x),
+        "gradient": lambda self, xp, g: result(g),
+        **names,
+    }
+    return type("Mine", (FunctionNode,), methods)()
+
+
+def evaluated(result):
+    return lambda: declared(result).evaluate(ones(2))
+
+
+def applied(result):
+    return lambda: declared(result)(variable(2))
+
+
 def retaining(what, indexes):
     def compute(self, inputs):
         getattr(self, what)(indexes)
@@ -65,6 +83,11 @@ def retaining(what, indexes):
         ),
         (giving((ones(2),)), r"Mine.compute: expected a tuple of 2 arrays \(one, other\), got 1"),
         (giving([ones(2), ones(2)]), "Mine.compute: expected a tuple of 2 arrays .*, got list"),
+        (applied(lambda x: None), "Mine.compute: expected to give an array, got NoneType. Return"),
+        (applied(lambda x: [x]), "Mine.compute: expected to give .*, got list.*`output_names`"),
+        (applied(lambda x: (x, x)), "Mine.compute: expected to give .*, got tuple.*`output_names`"),
+        (evaluated(lambda x: "text"), "Mine.compute: expected to give an array, got str"),
+        (giving((ones(2), [1.0, 1.0])), "Mine.compute: expected to give an array, got list"),
         (retaining("retain_inputs", 0), "Mine.retain_inputs: expected a tuple of indexes, got 0"),
         (retaining("retain_inputs", (1,)), "Mine.retain_inputs: .* its 1 inputs, got 1"),
         (retaining("retain_outputs", (-2,)), "Mine.retain_outputs: .* its 1 outputs, got -2"),
@@ -89,6 +112,26 @@ def test_a_declared_operation_with_a_backward_of_its_own_counts_its_inputs(count
     with pytest.raises(InvalidType) as error:
         Own().apply((variable(2),) * count)
     assert error.value.expect == "2 inputs" and error.value.actual == str(count)
+
+
+def test_a_number_is_an_array_without_axes():
+    y = declared(lambda x: 3.0)(variable(2))
+    assert type(y.array) is np.ndarray and y.shape == ()
+
+
+def test_a_gradient_that_does_not_fit_tells_how_to_find_who_gave_it():
+    x = variable(2)
+    wrong = declared(lambda x: x[:1])
+    with pytest.raises(ValueError, match=r"expected shape \(2,\), got \(1,\)") as error:
+        total(wrong(x)).backward()
+    assert error.value.__notes__ == [
+        "With core.config.debug = True the operation that gave it is named."
+    ]
+    assert x.grad is None
+    with core.using_config("debug", True):
+        loss = total(declared(lambda x: x[:1])(x))
+        with pytest.raises(ValueError, match="gradient of input 0 of Mine: expected shape"):
+            loss.backward()
 
 
 def test_indexes_may_count_from_the_end():

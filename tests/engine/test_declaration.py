@@ -67,6 +67,36 @@ def test_both_kinds_of_rules():
                 return g * y
 
 
+def forgotten(self, xp, x):
+    x * 2
+
+
+def on_no_path(self, xp, x):
+    if x.ndim:
+        return
+    for _ in range(2):
+        x = x * 2
+    return None
+
+
+def refused(self, xp, x):
+    raise NotImplementedError
+
+
+def on_some_path(self, xp, x):
+    return x if x.ndim else None
+
+
+@pytest.mark.parametrize("method", ["compute", "gradient", "gradient_x"])
+@pytest.mark.parametrize("nothing", [forgotten, on_no_path])
+def test_a_return_that_was_forgotten(method, nothing):
+    methods = {"compute": lambda self, xp, x: x, method: nothing}
+    with pytest.raises(DeclarationError, match=f"Wrong.{nothing.__name__}: expected to return"):
+        type("Wrong", (FunctionNode,), methods)
+    for fine in (refused, on_some_path):
+        assert type("Fine", (FunctionNode,), {**methods, method: fine}).declared
+
+
 @pytest.mark.parametrize("name", ["data", "inputs", "spec", "label"])
 def test_a_setting_that_hides_what_nodes_have(name):
     with pytest.raises(DeclarationError, match=f"'{name}' is a part of every function node"):
