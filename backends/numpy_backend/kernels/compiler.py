@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
@@ -172,12 +173,15 @@ class Compiled:
         return self._packers.get(d := args[lead].dtype) or self.packer(d)
 
     def packer(self, dtype: np.dtype[Any]) -> Any:
-        """The same for one dtype."""
-        with _compiling:
-            if dtype not in self._packers:
-                loop = self.at(dtype)
-                self._packers[dtype] = packing.packer(self.function, loop, cache_folder())
-            return self._packers[dtype]
+        """The same for one dtype: `pack(*args, count, address)`."""
+        found = self._packers.get(dtype)
+        if found is None:
+            self._compile(dtype)
+            found = self._packers[dtype]
+        if found is None:
+            name = self.function.__qualname__
+            raise ValueError(f"{name} takes more than {packing.STRIDE} bytes of arguments.")
+        return found
 
     def at(self, dtype: np.dtype[Any]) -> Any:
         """The machine code for one dtype, which several threads may call at once."""
@@ -198,27 +202,25 @@ class Compiled:
         )
 
     def _compile(self, dtype: np.dtype[Any]) -> Any:
-        makes_arrays = "empty" in self.function.__code__.co_names  # which numba counts and frees
         with _compiling:
             if dtype not in self._found:
-                numba = numba_module()
-                from backends.numpy_backend.kernels.lowering import Compiler
-
-                real = numba.from_dtype(dtype)
-                kinds = [_native_type(kind, real) for kind in self._hints().values()]
-                self._found[dtype] = machine_code(
-                    _with_natives(self.function, dtype),
-                    numba.types.void(*kinds),
-                    cache_folder(),
-                    nogil=True,
-                    error_model="numpy",
-                    boundscheck=False,
-                    fastmath=self.fastmath,
-                    no_cfunc_wrapper=True,
-                    _nrt=makes_arrays,
-                    pipeline_class=Compiler,
-                )
+                text = repr((dtype.str, sorted(self.fastmath), self._hints()))
+                loop = machine_code(self.function, text, cache_folder(), partial(self._code, dtype))
+                self._packers[dtype] = loop.pack
+                self._found[dtype] = loop.call
             return self._found[dtype]
+
+    def _code(self, dtype: np.dtype[Any], function: Any) -> Any:
+        """What numba makes of the function, or of the same under another name."""
+        real = numba_module().from_dtype(dtype)
+        from backends.numpy_backend.kernels.lowering import compiled_code
+
+        return compiled_code(
+            _with_natives(function, dtype),
+            [_native_type(kind, real) for kind in self._hints().values()],
+            fastmath=self.fastmath,
+            _nrt="empty" in function.__code__.co_names,  # it counts who holds the arrays it makes
+        )
 
 
 @overload
@@ -468,8 +470,13 @@ def _bases() -> list[Path]:
 
 
 def _digest() -> str:
-    import numba
-
     sources = sorted(Path(__file__).parent.rglob("*.py"))  # loops call those of other files
-    text = b"".join([source.read_bytes() for source in sources]) + numba.__version__.encode()
+    text = b"".join([source.read_bytes() for source in sources]) + _version().encode()
     return hashlib.sha256(text).hexdigest()[:12]
+
+
+def _version() -> str:
+    try:
+        return version("numba")
+    except PackageNotFoundError:  # as in programs that are frozen
+        return str(numba_module().__version__)

@@ -6,19 +6,26 @@ products between loops use whole registers anyway.
 
 Numba runs LLVM's passes on each function as it is written and on all it calls once they are put
 together. The second time finds all that the first does, which took a fifth of compiling.
+
+What is left of numba is its compiler: Python calls loops by wrappers of our own, and they are
+linked by `kernels.kept`.
 """
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
+import numba
 from numba.core import lowering
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 
+from backends.numpy_backend.kernels.calling import add_wrappers, packs
 from backends.numpy_backend.kernels.emitter import registers
+from backends.numpy_backend.kernels.kept import Code
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -29,6 +36,12 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         bits = registers(self.context.codegen().magic_tuple()[2]).bits
         # llvmlite knows no attributes with values, but writes each as it stands.
         set.add(self.function.attributes, f'"prefer-vector-width"="{bits}"')
+        if not self.flags.no_cpython_wrapper:  # its bits are the same for all that call it
+            self.function.attributes.add("noinline")
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        name = self.fndesc.llvm_cpython_wrapper_name
+        add_wrappers(self.context, self.library, self.fndesc, name, release_gil)
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]
@@ -36,6 +49,14 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self.codegen._data_layout
+
+    def code(self, call: str) -> Code:
+        """What was compiled: the object, and the names by which it is found and that it needs."""
+        functions = list(self._final_module.functions)
+        outside = [f.name for f in functions if f.is_declaration and f.name[:5] != "llvm."]
+        inside = {f.name for f in functions if not f.is_declaration}
+        pack = packs(call) if packs(call) in inside else None
+        return Code(call, pack, outside, self._get_compiled_object())
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -66,3 +87,22 @@ class Compiler(CompilerBase):  # type: ignore[misc]
         ]
         pipeline.finalize()
         return [pipeline]
+
+
+def compiled_code(function: FunctionType, kinds: list[Any], **options: Any) -> tuple[Code, bool]:
+    """What numba makes of a loop for arguments of these types; and whether others may use it.
+
+    They may unless it has addresses of this process.
+    """
+    dispatcher = numba.njit(
+        nogil=True,
+        error_model="numpy",
+        boundscheck=False,
+        no_cfunc_wrapper=True,
+        pipeline_class=Compiler,
+        **options,
+    )(function)
+    dispatcher.compile(numba.types.void(*kinds))
+    [found] = dispatcher.overloads.values()
+    code = found.library.code(found.fndesc.llvm_cpython_wrapper_name)
+    return code, not found.library.has_dynamic_globals
