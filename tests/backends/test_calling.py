@@ -66,7 +66,7 @@ HOW = [
     "an object",
 ]
 HOW += ["of whole numbers of its size", "in the other order of bytes", "of another axis"]
-HOW += ["of a subclass", "a number"]
+HOW += ["of a subclass", "a number", "an object"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

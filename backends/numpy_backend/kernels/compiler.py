@@ -157,20 +157,20 @@ class Compiled:
         self._found: dict[np.dtype[Any], Any] = {}
         self._packers: dict[np.dtype[Any], Any] = {}
         self._lead: int | None = None
+        self._latest: Any = None  # which to call is a TypeError as well
 
     def __call__(self, *args: Any) -> None:
         """Run the loop, without the interpreter's lock."""
-        lead = self._lead
-        if lead is None:
-            lead = self._lead = self._leading()
-        (self._found.get(d := args[lead].dtype) or self._compile(d))(*args)
+        try:
+            return self._latest(*args)  # type: ignore[no-any-return]
+        except TypeError:  # arrays of another dtype, of which it has seen none
+            pass
+        self._latest = self.at(self._leading_dtype(args))
+        self._latest(*args)
 
     def packing(self, args: tuple[Any, ...]) -> Any:
         """What puts such arguments where other threads find them; see `kernels.team`."""
-        lead = self._lead
-        if lead is None:
-            lead = self._lead = self._leading()
-        return self._packers.get(d := args[lead].dtype) or self.packer(d)
+        return self._packers.get(d := self._leading_dtype(args)) or self.packer(d)
 
     def packer(self, dtype: np.dtype[Any]) -> Any:
         """The same for one dtype: `pack(*args, count, address)`."""
@@ -193,13 +193,16 @@ class Compiled:
         hints.pop("return", None)
         return hints
 
-    def _leading(self) -> int:
-        layouts = [getattr(kind, "__metadata__", (None,))[0] for kind in self._hints().values()]
-        return next(
-            i
-            for i, layout in enumerate(layouts)
-            if isinstance(layout, Layout) and layout.dtype is None
-        )
+    def _leading_dtype(self, args: tuple[Any, ...]) -> np.dtype[Any]:
+        """That of the first array of T."""
+        if self._lead is None:
+            layouts = [getattr(kind, "__metadata__", (None,))[0] for kind in self._hints().values()]
+            self._lead = next(
+                i
+                for i, layout in enumerate(layouts)
+                if isinstance(layout, Layout) and layout.dtype is None
+            )
+        return args[self._lead].dtype  # type: ignore[no-any-return]
 
     def _compile(self, dtype: np.dtype[Any]) -> Any:
         with _compiling:
