@@ -26,7 +26,7 @@ DATA, AXES, SHAPE, STRIDES, DTYPE, FLAGS = 0, 8, 16, 24, 40, 48  # of an array
 BYTE_ORDER, NUMBER = 10, 12  # of a dtype
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags
 KINDS = np.typecodes["AllInteger"] + "?fd"
-FOREIGN = ord(">" if sys.byteorder == "little" else "<")
+SWAPPED = ord(">" if sys.byteorder == "little" else "<")
 
 
 def add_wrappers(context: Any, library: Any, loop: Any, name: str, release: bool) -> None:
@@ -218,7 +218,7 @@ class _Wrappers:
         require(builder.icmp_signed("==", axes, HALF(kind.ndim)))
         described, dtype = _part(builder, given, HEAD + DTYPE, OBJECT), as_dtype(kind.dtype)
         order = _part(builder, described, HEAD + BYTE_ORDER, BYTE)
-        require(builder.icmp_signed("!=", order, BYTE(FOREIGN)))
+        require(builder.icmp_signed("!=", order, BYTE(SWAPPED)))
         number, same = _part(builder, described, HEAD + NUMBER, HALF), TRUTH(0)
         # NumPy has a number for each type of C's, of which some are the same.
         for n in sorted({n.num for n in map(np.dtype, KINDS) if n == dtype}):

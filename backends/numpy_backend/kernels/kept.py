@@ -1,11 +1,10 @@
 """Machine code on disk: a file for each function, signature and processor, with its checksum.
 
-LLVM links it, and nothing of numba is asked, whose import takes longer than all that a process does
-until its first step. Numba's own cache has an index beside the files. Where two processes write
-that at once, an entry may name a file with the code of another signature or processor; and an index
-or a file that is half there, as when the machine went down, is an error in each later process. Here
-there is no index; a file that is damaged is compiled anew, and one that cannot be written is done
-without.
+LLVM links it, without numba, whose import takes most of half a second. Numba's own cache has an
+index beside the files. Where two processes write that at once, an entry may name a file with the
+code of another signature or processor; and an index or a file that is half there, as when the
+machine went down, is an error in each later process. Here there is no index; a file that is damaged
+is compiled anew, and one that cannot be written is done without.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import numpy as np
 
 DIGEST = sha256().digest_size
 
-# Symbols of their own: by the interpreter's, numba tells the linker of something else.
+# Symbols of our own: numba tells the linker of other things by those of the interpreter.
 OBJECTS = {
     "plugrad.None": None,
     "plugrad.TypeError": TypeError,
