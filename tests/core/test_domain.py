@@ -1,5 +1,6 @@
 """Domains: the signature, what it accepts and refuses, and what a declaration may not say."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,6 +147,10 @@ def test_readable_text():
         (lambda: Domain("(n),(n)->(n)", x=real(0, 1)), "2 inputs, but 1 are declared"),
         (lambda: Domain("(n)->(n)", x=3), r"x=3 is not a declaration.*real\(lo, hi\)"),
         (lambda: Domain("(n)->(n)", x=real(1, 0)), "range of x, .* is empty"),
+        (lambda: Domain("(n)->(n)", x=real(0, math.inf)), r"range of x, \[0, inf\], needs finite"),
+        (lambda: Domain("(n)->(n)", x=real(math.nan, 1)), "range of x, .* needs finite"),
+        (lambda: Domain("(n)->(n)", x=real("-1", 1)), "range of x, .* needs finite"),
+        (lambda: Domain("(n)->(n)", x=integers("n", "n")), "range of x, .* needs finite"),
         (lambda: Domain("(n)->(n)", x=integers(0, "m")), "names 'm', which is no dimension"),
         (lambda: Domain("(n)->(n)", x=real(0, 1), kinks=("edge",)), "'edge', which is no setting"),
         (lambda: Domain("(hight)->(n)", dims={"height": (1, 2)}), "Did you mean 'hight'"),

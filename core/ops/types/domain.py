@@ -8,6 +8,7 @@ library nor a test library.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from core.arrays.spec import Spec
@@ -243,11 +244,13 @@ def _complaints(domain: Domain) -> Iterator[str]:
             f"declared ({', '.join(domain.values)}). Declare each input, or none."
         )
     for name, value in domain.values.items():
-        if not isinstance(value.hi, str):
-            if value.lo >= value.hi:
-                yield f"the range of {name}, [{value.lo}, {value.hi}], is empty."
-        elif value.what != "integer":
-            yield f"the range of {name} must end with a number."
+        expression = isinstance(value.hi, str) and value.what == "integer"
+        ends: list[Any] = [value.lo] if expression else [value.lo, value.hi]
+        shown = f"the range of {name}, [{value.lo}, {value.hi}],"
+        if not all([isinstance(end, int | float) and isfinite(end) for end in ends]):
+            yield f"{shown} needs finite numbers, between which tests draw."
+        elif ends[0] >= ends[-1] and not expression:
+            yield f"{shown} is empty."
     for name, sizes in domain.dims.items():
         pair = isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]
         if not pair and not callable(sizes):
