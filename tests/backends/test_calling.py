@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from contextlib import nullcontext
 from typing import Any
 
@@ -126,12 +127,35 @@ def test_no_call_counts_what_it_returns_twice() -> None:
     assert abs(sys.getrefcount(None) - before) < 5_000
 
 
-def test_a_loop_without_memory_for_its_arrays_says_so() -> None:
-    def greedy(x: Read1, y: Write1, size: int) -> None:
-        y[0] = np.empty(size, np.float32)[0] * 0 + x[0]
+def making(x: Read1, y: Write1, size: int) -> None:
+    room = np.empty(size, x.dtype)
+    for i in range(min(size, 1000)):
+        room[i] = x[0] * i
+    y[0] = room[min(size, 1000) - 1]
 
-    loop = compiler.compiled(greedy)
-    x = np.ones(4, "f")
-    loop(x, x, 3)
-    with pytest.raises(MemoryError, match="greedy.*no memory for the arrays"):
-        loop(x, x, 1 << 50)
+
+MAKING = compiler.compiled(making)
+
+
+@pytest.mark.parametrize("size", [1, 1000, 300_000])
+def test_arrays_that_a_loop_makes_are_given_back(size: int) -> None:
+    x, y = np.full(1, 2.0), np.zeros(1)
+    MAKING(x, y, size)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(20):
+            MAKING(x, y, size)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert y[0] == 2 * (min(size, 1000) - 1)
+    assert 0 <= peak - before - size * 8 < 5_000
+    assert after - before < 5_000
+
+
+def test_a_loop_without_memory_for_its_arrays_says_so() -> None:
+    x = np.ones(4)
+    with pytest.raises(MemoryError, match="making.*no memory for the arrays"):
+        MAKING(x, x, 1 << 50)
+    assert (x == 1).all()

@@ -185,18 +185,16 @@ def _engine() -> Any:
 
 
 def _is_there(names: list[str]) -> bool:
-    """Whether the process has functions of these names, some of which numba brings.
-
-    It has those that count who holds an array, which loops that make arrays call.
-    """
+    """Whether the process has functions of these names, some of which numba's runtime brings."""
     import llvmlite.binding as llvm
 
     def is_there() -> bool:
         return all([llvm.address_of_symbol(name) for name in names])
 
     if not is_there():
-        from numba.core.registry import cpu_target
-        from numba.core.runtime import rtsys
+        with suppress(ImportError):  # else it is compiled anew, which tells of a cure
+            from numba.core.registry import cpu_target
+            from numba.core.runtime import rtsys
 
-        rtsys.initialize(cpu_target.target_context)
+            rtsys.initialize(cpu_target.target_context)
     return is_there()

@@ -26,6 +26,7 @@ from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from backends.numpy_backend.kernels.calling import add_wrappers, packs
 from backends.numpy_backend.kernels.emitter import registers
 from backends.numpy_backend.kernels.kept import Code
+from backends.numpy_backend.kernels.memory import add_memory, keep_memory
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -42,6 +43,8 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
         name = self.fndesc.llvm_cpython_wrapper_name
         add_wrappers(self.context, self.library, self.fndesc, name, release_gil)
+        if self.flags.nrt:
+            add_memory(self.context, self.library)
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]
@@ -49,6 +52,10 @@ class _Library(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self.codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        keep_memory(self._final_module)
+        super()._optimize_final_module()
 
     def code(self, call: str) -> Code:
         """What was compiled: the object, and the names by which it is found and that it needs."""
