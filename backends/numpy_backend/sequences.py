@@ -140,6 +140,7 @@ class _Packed:
         By the identity of an array `homes` tells in which place it lies: places may overlap.
         """
         self._words = np.zeros((len(jobs), packing.STRIDE // 8), np.intp)
+        self._makes_arrays = any([job.loop.makes_arrays for job in jobs])
         calls, moves = list[int](), list[int]()
         for words, job in zip(self._words, jobs, strict=True):
             row = _address(words)
@@ -181,6 +182,8 @@ class _Packed:
         finally:
             if limits is not None and limit is not None:
                 limits.leave(limit)
+        if self._makes_arrays:
+            packing.check(self._words)
         return results
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import core
+from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler, packing
 from backends.numpy_backend.kernels.compiler import Read1, Real, View3, Write1, Write2
 
@@ -159,3 +161,26 @@ def test_a_loop_without_memory_for_its_arrays_says_so() -> None:
     with pytest.raises(MemoryError, match="making.*no memory for the arrays"):
         MAKING(x, x, 1 << 50)
     assert (x == 1).all()
+
+
+def test_nor_has_a_part_in_another_thread() -> None:
+    x, y = np.ones(4), np.zeros(4)
+    with core.using_config("num_threads", 2):
+        for sizes in ([3, 1 << 50], [1 << 50, 3], [1 << 50] * 3):
+            with pytest.raises(MemoryError, match="no memory for the arrays"):
+                parallel.each(MAKING, [(x, y, size) for size in sizes])
+        parallel.each(MAKING, [(x, y, size) for size in (3, 4)])
+        with pytest.raises(MemoryError, match="no memory for the arrays"):
+            parallel.share(FILLING, (y, 1 << 50, 0, 4), 2)
+        parallel.share(FILLING, (y, 2, 0, 4), 2)
+    assert (y == 7).all()
+
+
+def filling(y: Write1, size: int, start: int, stop: int) -> None:
+    room = np.empty(size, y.dtype)
+    room[0] = 7
+    for i in range(start, stop):
+        y[i] = room[0]
+
+
+FILLING = compiler.compiled(filling)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
-from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels import compiler, team
 from core.errors import OutOfRange
 from core.programs.execution import compiled
 from core.programs.group import SEQUENCE
@@ -427,3 +427,22 @@ def test_an_exception_leaves_parameters_as_they_were():
     step(x, t)
     assert step.replayed == 4
     assert not alike([p.array for p in model.params()], before)
+
+
+def test_a_part_without_memory_for_its_arrays_is_an_error_of_the_call(monkeypatch):
+    def function(x, w):
+        return np.maximum((np.maximum(x @ w, 0) * 2 + x) @ w, 0) * 3 + x
+
+    arrays = [np.ones((30, 30), "f"), np.ones((30, 30), "f")]
+    program = in_sequences(core.trace(function, *arrays).fused())
+    run = compiled(program)
+    expected = run(*arrays)
+    [whole] = sequences(program)
+    # As where a product is divided, whose parts make arrays, and one of them says that it failed.
+    monkeypatch.setattr(whole._packed, "_makes_arrays", True)
+    run_in_order = team.run_in_order
+    monkeypatch.setattr(team, "run_in_order", lambda *_: whole._packed._words[-1:, -1].fill(1))
+    with pytest.raises(MemoryError, match="no memory for the arrays"):
+        run(*arrays)
+    monkeypatch.setattr(team, "run_in_order", run_in_order)
+    assert alike(run(*arrays), expected)

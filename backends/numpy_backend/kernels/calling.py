@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 
-from backends.numpy_backend.kernels.packing import START, STOP, STRIDE, THREAD
+from backends.numpy_backend.kernels.packing import FAILED, START, STOP, THREAD
 
 WHOLE, HALF, BYTE, TRUTH = [ir.IntType(bits) for bits in (64, 32, 8, 1)]
 OBJECT, DOUBLE = BYTE.as_pointer(), ir.DoubleType()
@@ -34,7 +34,7 @@ def add_wrappers(context: Any, library: Any, loop: Any, name: str, release: bool
     module = context.create_module("calling")
     wrappers = _Wrappers(context, module, loop)
     wrappers.write_call(name, release)
-    if context.get_abi_sizeof(wrappers.layout) <= STRIDE:
+    if context.get_abi_sizeof(wrappers.layout) <= FAILED:
         wrappers.write_pack(packs(name))
     library.add_ir_module(module)
 
@@ -84,9 +84,9 @@ class _Wrappers:
 
         At the address it writes that of a function, and behind it the arguments. The function,
         which is called with the address, the number of the thread and that of the part, calls the
-        loop. Of `count` parts each has an equal share of what lies before `stop`; those of 0 are
-        not divided. Arrays are not counted as held: whoever packs them holds them until that is
-        done.
+        loop, and writes where `packing.FAILED` says if there was no memory. Of `count` parts each
+        has an equal share of what lies before `stop`; those of 0 are not divided. Arrays are not
+        counted as held: whoever packs them holds them until that is done.
         """
         builder, [types_of, arguments, count] = self._begin(name, "noinline", "optnone")
         size = len(self.loop.argtypes)
@@ -100,6 +100,7 @@ class _Wrappers:
         self._unless(builder, builder.call(self.reader, [types_of, arguments, to]))
         builder.store(builder.ptrtoint(self._part(), WHOLE), _place(builder, to, 0))
         builder.store(parts, _place(builder, to, size + 1))
+        builder.store(WHOLE(0), _failed(builder, address))
         self._end(builder)
 
     def _begin(self, name: str, *attributes: str) -> tuple[Any, Any]:
@@ -143,7 +144,9 @@ class _Wrappers:
         if STOP in known:
             edges = _edges(builder, known[START], known[STOP], packed, number)
             known[START], known[STOP] = edges
-        self._compute(builder, [*known.values()])
+        status = self._compute(builder, [*known.values()])
+        with builder.if_then(status.is_error, likely=False):
+            builder.store(WHOLE(1), _failed(builder, part.args[0]))
         builder.ret_void()
         return part
 
@@ -279,6 +282,11 @@ def _item(builder: Any, arguments: Any, i: int) -> Any:
 def _place(builder: Any, pointer: Any, i: int) -> Any:
     """Where a part of a structure or an array lies."""
     return builder.gep(pointer, [HALF(0), HALF(i)], inbounds=True)
+
+
+def _failed(builder: Any, address: Any) -> Any:
+    """Where a part says that it failed, of what is packed at an address."""
+    return builder.inttoptr(builder.add(address, WHOLE(FAILED)), WHOLE.as_pointer())
 
 
 def _part(builder: Any, pointer: Any, offset: int, kind: Any) -> Any:

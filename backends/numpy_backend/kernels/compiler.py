@@ -154,6 +154,7 @@ class Compiled:
         self.function = function
         self.fastmath = set(fastmath)
         self.__doc__ = function.__doc__
+        self.makes_arrays = "empty" in function.__code__.co_names  # numba counts who holds them
         self._found: dict[np.dtype[Any], Any] = {}
         self._packers: dict[np.dtype[Any], Any] = {}
         self._lead: int | None = None
@@ -222,7 +223,7 @@ class Compiled:
             _with_natives(function, dtype),
             [_native_type(kind, real) for kind in self._hints().values()],
             fastmath=self.fastmath,
-            _nrt="empty" in function.__code__.co_names,  # it counts who holds the arrays it makes
+            _nrt=self.makes_arrays,
         )
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from backends.numpy_backend.kernels.compiler import Indices, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
-from backends.numpy_backend.kernels.packing import STRIDE
+from backends.numpy_backend.kernels.packing import STRIDE, check
 
 TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
 COUNT, PARTS, STEP, HELPERS, TIMES, PATIENCE, LATE, ALONE = range(24, 32)
@@ -315,6 +315,7 @@ def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int, small: b
         address += STRIDE
     team.run(room[0], STRIDE, len(parts), helpers, small)
     _own.room = room
+    check(room[2][: len(parts)])
 
 
 def share(pack: Any, arguments: tuple[Any, ...], count: int, helpers: int, small: bool) -> None:
@@ -323,6 +324,7 @@ def share(pack: Any, arguments: tuple[Any, ...], count: int, helpers: int, small
     pack(*arguments, count, room[0])
     team.run(room[0], 0, count, helpers, small)
     _own.room = room
+    check(room[2][:1])
 
 
 def run_in_order(calls: Any, moves: Any, arrays: list[Any], helpers: int) -> None:
@@ -341,7 +343,7 @@ def _take_room(size: int) -> tuple[int, int, Any]:
     # A signal's handler may compute while parts are packed: it finds no room, and makes its own.
     room: tuple[int, int, Any] | None = _own.__dict__.pop("room", None)
     if room is None or room[1] < size:
-        memory = np.empty(size * STRIDE, np.uint8)
+        memory = np.empty((size, STRIDE // 8), np.int64)
         room = memory.ctypes.data, size, memory
     return room
 
