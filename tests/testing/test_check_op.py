@@ -102,10 +102,10 @@ def test_a_domain_that_is_none_of_its_inputs(inputs, found):
         check_op(Off, cube, ["numpy"])
 
 
-def test_a_forward_without_a_result():
+def test_a_forward_without_a_result_for_some_inputs():
     class Off(Cube):
         def compute(self, xp, x):
-            x * x * x
+            return x * x * x if x.ndim > 100 else None
 
     assert "Off: expected to make arrays, got None" in failure(Off)[0]
 
