@@ -96,14 +96,14 @@ def _renamed(function: Any, digest: str) -> FunctionType:
 
 @cache
 def _processor() -> list[Any]:
-    """For what code is compiled, and how, as far as numba is told by variables."""
+    """For what code is compiled: this processor, or what numba is told of one by variables."""
     import llvmlite.binding as llvm
 
     features = ""
     with suppress(RuntimeError):  # LLVM knows none of this processor
         features = llvm.get_host_cpu_features().flatten()
-    told = [(k, v) for k, v in os.environ.items() if k.startswith("NUMBA_") and "CACHE" not in k]
-    return [llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *sorted(told)]
+    told = [os.environ.get(f"NUMBA_{name}") for name in ("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX")]
+    return [llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *told]
 
 
 # -- files -----------------------------------------------------------------------------------------
