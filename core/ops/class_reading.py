@@ -82,14 +82,14 @@ def returns_nothing(function: Callable[..., Any]) -> bool:
         return False
     import dis
 
-    steps = list(dis.get_instructions(code))
-    for before, step in pairwise(steps):
-        given = before if step.opcode == _RETURN else step if step.opcode == _BOTH else None
-        constant = given is not None and given.opcode in (_CONSTANT, _BOTH)
-        # Where several ways lead to one end, some may bring a value.
-        if given and (step.is_jump_target or not constant or given.argval is not None):
-            return False
-    return True
+    ends = [
+        (before if step.opcode == _RETURN else step, step.is_jump_target)
+        for before, step in pairwise(dis.get_instructions(code))
+        if step.opcode in (_RETURN, _BOTH)
+    ]
+    none = [given.opcode in (_CONSTANT, _BOTH) and given.argval is None for given, _ in ends]
+    # Where several ways lead to one end, some may bring a value.
+    return bool(ends) and all(none) and not any([several for _, several in ends])
 
 
 def _codes(function: Callable[..., Any]) -> list[Any]:

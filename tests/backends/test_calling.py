@@ -58,16 +58,7 @@ def changed(array: np.ndarray, how: str) -> Any:
     }[how]
 
 
-HOW = [
-    "as it is",
-    "read only",
-    "strided",
-    "broadcast",
-    "of another dtype",
-    "odd",
-    "a list",
-    "an object",
-]
+HOW = ["as it is", "read only", "strided", "broadcast", "of another dtype", "odd", "a list"]
 HOW += ["of whole numbers of its size", "in the other order of bytes", "of another axis"]
 HOW += ["of a subclass", "a number", "an object"]
 

@@ -118,6 +118,12 @@ def test_kinds_of_input():
     assert refusal(domain, *fit[:3], spec(4), names=names) == ("3 == r.shape[0]", "3 != 4")
 
 
+def test_ranges_may_end_with_numbers_of_numpys():
+    values = real(np.float32(-1), np.float64(1))
+    assert Domain("(n)->(n)", x=values).values["x"] == values
+    assert Domain("(n)->(n)", x=integers(np.int64(0), "n")).values["x"].hi == "n"
+
+
 def test_readable_text():
     domain = Domain(
         "(n,c)->(n)",

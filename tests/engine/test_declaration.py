@@ -83,6 +83,10 @@ def refused(self, xp, x):
     raise NotImplementedError
 
 
+def refused_at_the_end(self, xp, x):
+    raise NotImplementedError from None
+
+
 def on_some_path(self, xp, x):
     return x if x.ndim else None
 
@@ -93,7 +97,7 @@ def test_a_return_that_was_forgotten(method, nothing):
     methods = {"compute": lambda self, xp, x: x, method: nothing}
     with pytest.raises(DeclarationError, match=f"Wrong.{nothing.__name__}: expected to return"):
         type("Wrong", (FunctionNode,), methods)
-    for fine in (refused, on_some_path):
+    for fine in (refused, refused_at_the_end, on_some_path):
         assert type("Fine", (FunctionNode,), {**methods, method: fine}).declared
 
 

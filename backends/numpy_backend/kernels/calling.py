@@ -2,8 +2,8 @@
 
 There are two ways in: `call` computes, and `pack` puts the arguments where another thread finds
 them. Both are written in LLVM's words and need nothing but the interpreter, so that machine code
-found on disk runs in processes that never import numba, whose own wrapper takes as long as several
-small operations. Arrays are read where NumPy's header `ndarraytypes.h` says that their parts lie.
+found on disk runs in processes that never import numba. Arrays are read where NumPy's header
+`ndarraytypes.h` says that their parts lie.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class _Wrappers:
     def write_call(self, name: str, release: bool) -> None:
         """Write `call(*arguments)`, which computes."""
         builder, [types_of, arguments, count] = self._begin(name)
-        to = builder.alloca(self.layout)
-        self._unless(builder, builder.icmp_signed("==", count, WHOLE(len(self.loop.argtypes))))
+        to, size = builder.alloca(self.layout), len(self.loop.argtypes)
+        self._unless(builder, builder.icmp_signed("==", count, WHOLE(size)))
         self._unless(builder, builder.call(self.reader, [types_of, arguments, to]))
-        values = [builder.load(_place(builder, to, i)) for i in self._numbered()]
+        values = [builder.load(_place(builder, to, i)) for i in range(1, 1 + size)]
         if release:
             thread = self._python(builder, "PyEval_SaveThread", OBJECT)
         status = self._compute(builder, values)
@@ -151,10 +151,6 @@ class _Wrappers:
         return part
 
     # -- arguments -----------------------------------------------------------------------------
-
-    def _numbered(self) -> range:
-        """The places of arguments in what is packed."""
-        return range(1, len(self.loop.argtypes) + 1)
 
     def _reads_all(self) -> Any:
         """A function that puts all arguments in their places, and says whether they fit."""

@@ -19,7 +19,7 @@ START, STOP = "start", "stop"
 
 def check(words: Any) -> None:
     """Raise where a part failed that is packed in a row of these whole numbers."""
-    failed = words[:, FAILED // 8]
+    failed = words[:, FAILED // 8]  # of one row mostly, which is looked at in a tenth of the time
     if failed[0] if len(failed) == 1 else failed.any():
         failed[:] = 0
         raise MemoryError("A compiled loop had no memory for the arrays that it makes.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 from core.arrays.spec import Spec
@@ -247,7 +248,7 @@ def _complaints(domain: Domain) -> Iterator[str]:
         expression = isinstance(value.hi, str) and value.what == "integer"
         ends: list[Any] = [value.lo] if expression else [value.lo, value.hi]
         shown = f"the range of {name}, [{value.lo}, {value.hi}],"
-        if not all([isinstance(end, int | float) and isfinite(end) for end in ends]):
+        if not all([isinstance(end, Real) and isfinite(end) for end in ends]):
             yield f"{shown} needs finite numbers, between which tests draw."
         elif ends[0] >= ends[-1] and not expression:
             yield f"{shown} is empty."
