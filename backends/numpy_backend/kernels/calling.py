@@ -48,7 +48,7 @@ class _Wrappers:
     """Functions as the interpreter calls those with METH_FASTCALL: (self, arguments, count).
 
     Their `self` is the type of arrays. Arguments are read into what is packed, or the like of it.
-    What packs is not optimised: whoever hands over parts has much to compute.
+    What reads and packs is not optimised: it is as fast as it stands, and soon compiled.
     """
 
     def __init__(self, context: Any, module: Any, loop: Any) -> None:
@@ -133,7 +133,6 @@ class _Wrappers:
         """The function that computes a part of what is packed."""
         kind = ir.FunctionType(ir.VoidType(), [WHOLE] * 3)
         part = self._internal("plugrad.part", kind)
-        part.attributes.add("optnone")
         builder = ir.IRBuilder(part.append_basic_block())
         packed = builder.load(builder.inttoptr(part.args[0], self.layout.as_pointer()))
         _, thread, number = part.args
@@ -244,7 +243,8 @@ class _Wrappers:
     def _internal(self, name: str, kind: Any) -> Any:
         function = ir.Function(self.module, kind, self.module.get_unique_name(name))
         function.linkage = "internal"
-        function.attributes.add("noinline")
+        for attribute in ("noinline", "optnone"):
+            function.attributes.add(attribute)
         return function
 
     def _object(self, name: str) -> Any:

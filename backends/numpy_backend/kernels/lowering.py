@@ -13,6 +13,9 @@ linked by `kernels.kept`.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -109,7 +112,23 @@ def compiled_code(function: FunctionType, kinds: list[Any], **options: Any) -> t
         pipeline_class=Compiler,
         **options,
     )(function)
-    dispatcher.compile(numba.types.void(*kinds))
+    with _without_collections():
+        dispatcher.compile(numba.types.void(*kinds))
     [found] = dispatcher.overloads.values()
     code = found.library.code(found.fndesc.llvm_cpython_wrapper_name)
     return code, not found.library.has_dynamic_globals
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """No search for cycles of garbage meanwhile, which takes an eighth of compiling.
+
+    Whoever compiles holds a lock for which forks wait: no child is left without it.
+    """
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searched:
+            gc.enable()
