@@ -25,9 +25,16 @@ LAYOUTS: dict[str, Any] = {
     "upwards": lambda x: x[..., ::-1, :].copy()[..., ::-1, :],
     "inside": lambda x: np.pad(x, [(0, 0)] * (x.ndim - 2) + [(2, 1), (3, 2)])[..., 2:-1, 3:-2],
     "one row": lambda x: np.broadcast_to(x[..., :1, :], x.shape),
+    "rows apart": lambda x: np.moveaxis(np.ascontiguousarray(np.moveaxis(x, -2, 0)), 0, -2),
     "one column": lambda x: np.broadcast_to(x[..., :1], x.shape),
 }
 LAYOUT = st.sampled_from(sorted(LAYOUTS))
+STACKS = st.sampled_from(
+    [
+        *[((), ()), ((1,), (5,)), ((5,), (1,)), ((7,), (7,)), ((), (3,)), ((2,), ())],
+        *[((2, 3), (2, 3)), ((2, 1), (1, 3)), ((1, 3), (2, 1)), ((3,), (2, 3)), ((2, 3), ())],
+    ]
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -49,24 +56,24 @@ def whole(*shape: int, dtype: str) -> Any:
 @settings(max_examples=150)
 @given(
     st.tuples(SIDE, SIDE, SIDE).filter(lambda sides: np.prod(sides) < 1e7),
-    st.sampled_from([(None, None), (1, 5), (5, 1), (7, 7), (None, 3), (2, None)]),
+    STACKS,
     LAYOUT,
     LAYOUT,
     st.sampled_from(["float32", "float64"]),
     st.booleans(),
     st.integers(1, 3),
 )
-@example((3, 1000, 40), (None, None), "rows", "rows", "float32", False, 1)  # blocks, half a tile
+@example((3, 1000, 40), ((), ()), "rows", "rows", "float32", False, 1)  # blocks, half a tile
 def test_products_are_products(
     sides: tuple[int, int, int],
-    stacks: tuple[int | None, int | None],
+    stacks: tuple[tuple[int, ...], tuple[int, ...]],
     left: str,
     right: str,
     dtype: str,
     biased: bool,
     threads: int,
 ) -> None:
-    (m, k, n), (before, after) = sides, [() if s is None else (s,) for s in stacks]
+    (m, k, n), (before, after) = sides, stacks
     a = LAYOUTS[left](whole(*before, m, k, dtype=dtype))
     b = LAYOUTS[right](whole(*after, k, n, dtype=dtype))
     bias = whole(n, dtype=dtype) if biased else None
@@ -113,7 +120,7 @@ def test_the_bits_do_not_depend_on_who_computes_what(
         lambda x: x.astype("i4"),
         lambda x: x.astype(">f4"),
         lambda x: x[0],
-        lambda x: x[None, None],
+        lambda x: x[None, None, None],
         lambda x: x[:, :-1],
         lambda x: x.view(np.matrix),
         lambda x: np.frombuffer(b"0" + x.tobytes(), "u1")[1:].view("f").reshape(x.shape),
@@ -122,7 +129,8 @@ def test_the_bits_do_not_depend_on_who_computes_what(
 def test_other_arrays_are_left_to_numpy(change: Any) -> None:
     a, b = np.ones((30, 40), "f"), np.ones((40, 50), "f")
     assert blocked.product(change(a), b) is None
-    assert blocked.product(np.ones((3, *a.shape), "f"), np.ones((2, *b.shape), "f")) is None
+    for lead, other in (((3,), (2,)), ((2, 3), (2, 2)), ((2, 3), (3, 3))):
+        assert blocked.product(np.ones((*lead, *a.shape)), np.ones((*other, *b.shape))) is None
     assert blocked.product(a[:, :0], b[:0]) is None
     for stack in (a, a[None]):
         assert blocked.product(stack, np.ones((0, *b.shape), "f")) is None

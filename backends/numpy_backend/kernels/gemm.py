@@ -38,54 +38,6 @@ def _gemm(
     e.call(function, order, left, right, m, n, k, one, a, lda, b, ldb, zero, result, ldc)
 
 
-@emitted
-def product(
-    e: Emitter,
-    c: Any,
-    place: Any,
-    function: Any,
-    turned: Any,
-    m: Any,
-    n: Any,
-    k: Any,
-    a: Any,
-    a_place: Any,
-    lda: Any,
-    b: Any,
-    b_place: Any,
-) -> None:
-    """`c = a b`, or with `turned` `a^T b`, of matrices that begin at places; b and c are dense."""
-    one, zero = e.constant(1.0), e.constant(0.0)
-    left = e.choose(turned.is_not(0), _TRANSPOSED, _AS_IT_IS)
-    first, second, result = e.at(a, a_place), e.at(b, b_place), e.at(c, place)
-    known = e.number(_BY_ROWS), left, e.number(_AS_IT_IS), m, n, k, one
-    e.call(function, *known, first, lda, second, n, zero, result, n)
-
-
-@emitted
-def summed(
-    e: Emitter,
-    c: Any,
-    place: Any,
-    function: Any,
-    turned: Any,
-    m: Any,
-    n: Any,
-    k: Any,
-    a: Any,
-    a_place: Any,
-    b: Any,
-    b_place: Any,
-) -> None:
-    """`c += a b`, or with `turned` `a b^T`, of dense matrices that begin at places."""
-    one = e.constant(1.0)
-    right = e.choose(turned.is_not(0), _TRANSPOSED, _AS_IT_IS)
-    ldb = e.choose(turned.is_not(0), k, n)
-    first, second, result = e.at(a, a_place), e.at(b, b_place), e.at(c, place)
-    known = e.number(_BY_ROWS), e.number(_AS_IT_IS), right, m, n, k, one
-    e.call(function, *known, first, k, second, ldb, one, result, n)
-
-
 @compiled
 def multiply(
     c: Write1,

@@ -1,8 +1,7 @@
-"""Convolutions whose windows are single places: for each image a product of matrices, by BLAS.
+"""Convolutions whose windows are single places: for each image a product of matrices.
 
 An image is a matrix as it lies, a row for each channel and a column for each place, so nothing is
-gathered. BLAS is called by the loop, on one thread; the rows that come out, counted over images,
-are divided among threads of ours.
+gathered. The rows that come out, counted over images, are divided among threads.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend import blas, parallel
+from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution.plans import (
     LOWEST,
     biases_of,
@@ -20,7 +19,9 @@ from backends.numpy_backend.kernels.compiled.convolution.plans import (
     parts,
     parts_at_most,
 )
+from backends.numpy_backend.kernels.compiled.products.blocked import blocks, room_for
 from backends.numpy_backend.kernels.compiler import (
+    FLOATS,
     Read1,
     Real,
     Write1,
@@ -28,11 +29,10 @@ from backends.numpy_backend.kernels.compiler import (
     compiled,
     contiguous,
 )
-from backends.numpy_backend.kernels.gemm import available, product, summed
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
-PLACES = 64  # of an image, for fewer of which BLAS's packing of large filters is worth nothing
+PLACES = 64  # of an image, for fewer of which packing them beside large filters is worth nothing
 FILTERS = 1 << 15  # elements that are not large
 FEW = 4  # places, for fewer of which nothing is
 ROWS = 16  # of a part at least
@@ -42,7 +42,7 @@ def suits(g: Geometry, filters: int, dtype: Any) -> bool:
     """Whether each place has a window of its own, and images of a group's filters are products."""
     if max(g.ksize) > 1 or max(g.stride) > 1 or any(g.pad):
         return False
-    return prod(g.size) >= (FEW if filters <= FILTERS else PLACES) and available(dtype)
+    return prod(g.size) >= (FEW if filters <= FILTERS else PLACES) and dtype in FLOATS
 
 
 @compiled
@@ -51,7 +51,6 @@ def _products(
     x: Read1,
     b: Read1,
     y: Write2,
-    function: int,
     turned: int,
     groups: int,
     channels: int,
@@ -67,14 +66,16 @@ def _products(
     places, images = y.shape[1], x.size // (groups * channels * y.shape[1])
     every = y.shape[0] // images
     filters = every // groups
+    row, column = (1, filters) if turned else (channels, 1)
+    room = np.empty(room_for(channels, places, y.itemsize), y.dtype)
     while start < stop:
         image, place = start // every, start % every
         group, first = place // filters, place % filters
         count = min(stop - start, filters - first)
-        a = group * filters * channels + (first if turned else first * channels)
-        product(
-            y, start * places, function, turned, count, places, channels,
-            W, a, filters if turned else channels, x, (image * groups + group) * channels * places,
+        at = (image * groups + group) * channels * places
+        blocks(
+            y[start:], room, b, 0, W[group * filters * channels + first * row :], row, column,
+            x[at:], places, 1, channels, places, 0, count, 0, places, 0,
         )  # fmt: skip
         for i in range(start, start + count if bias or floor > LOWEST else start):
             line, more = y[i], b[(place + i - start) * bias]
@@ -89,7 +90,6 @@ def _sums(
     y: Read1,
     x: Read1,
     W: Write1,
-    function: int,
     groups: int,
     channels: int,
     filters: int,
@@ -97,16 +97,17 @@ def _sums(
     start: int,
     stop: int,
 ) -> None:
-    """Add to rows of `W` the sums over images of each filter's products with each channel."""
+    """Rows of `W`: the sums over images of each filter's products with each channel."""
     images = x.size // (groups * channels * places)
+    room = np.empty(room_for(places, channels, W.itemsize), W.dtype)
     while start < stop:
         group, first = start // filters, start % filters
         count = min(stop - start, filters - first)
         for image in range(images):
-            summed(
-                W, start * channels, function, 1, count, channels, places,
-                y, (image * groups * filters + start) * places,
-                x, (image * groups + group) * channels * places,
+            at, other = (image * groups * filters + start), (image * groups + group) * channels
+            blocks(
+                W[start * channels :], room, y, 0, y[at * places :], places, 1,
+                x[other * places :], 1, places, places, channels, 0, count, 0, channels, image,
             )  # fmt: skip
         start += count
 
@@ -126,7 +127,7 @@ def convolution(
     channels = x.shape[1] // groups
     rows, (biases, bias) = y.shape[0] * y.shape[1], biases_of(b, y.dtype)
     lines = y.reshape(rows, -1)
-    known = blas.gemm(y.dtype), int(turned), groups, channels, bias, y.dtype.type(floor)
+    known = int(turned), groups, channels, bias, y.dtype.type(floor)
     arguments = *contiguous(W, x), biases, lines, *known
     _divided(_products, rows, y.size * channels, arguments)
 
@@ -134,9 +135,9 @@ def convolution(
 def filter_gradient(x: Array, y: Array, groups: int, ksize: tuple[int, ...]) -> Array:
     """The gradient of the filters."""
     (images, rows), channels = y.shape[:2], x.shape[1] // groups
-    W: Array = np.zeros((rows, channels, *ksize), y.dtype)  # to which each image is added
+    W: Array = np.zeros((rows, channels, *ksize), y.dtype)
     if y.size:
-        known = blas.gemm(y.dtype), groups, channels, rows // groups, y.size // (images * rows)
+        known = groups, channels, rows // groups, y.size // (images * rows)
         arguments = *contiguous(y, x), W.reshape(-1), *known
         _divided(_sums, rows, y.size * channels, arguments)
     return W
@@ -144,5 +145,4 @@ def filter_gradient(x: Array, y: Array, groups: int, ksize: tuple[int, ...]) -> 
 
 def _divided(loop: Any, rows: int, products: int, arguments: tuple[Any, ...]) -> None:
     most, small = parts_at_most(products), is_small(products)
-    with blas.limited(1):
-        parallel.each(loop, [(*arguments, *p) for p in parts(rows, ROWS, most)], small=small)
+    parallel.each(loop, [(*arguments, *p) for p in parts(rows, ROWS, most)], small=small)

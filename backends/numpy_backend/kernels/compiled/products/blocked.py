@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,14 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.products.few_rows import _span
-from backends.numpy_backend.kernels.compiler import Array, Read1, View3, Write3, compiled
+from backends.numpy_backend.kernels.compiler import (
+    Array,
+    Read1,
+    View4,
+    Write3,
+    compiled,
+    inlined_exactly,
+)
 from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted, registers
 from core.registry.threads import num_threads
 from core.typing import Shape
@@ -186,7 +194,7 @@ def _depth(e: Emitter, k: Any) -> Any:
 
 
 @emitted
-def _blocks(
+def blocks(
     e: Emitter,
     c: Any,
     room: Any,
@@ -204,8 +212,12 @@ def _blocks(
     bottom: Any,
     low: Any,
     high: Any,
+    added: Any,
 ) -> None:
-    """Rows and columns of `c`; `a[r * row + d * column]`, and `b[d * line + l * place]`."""
+    """Rows and columns of `c`; `a[r * row + d * column]`, and `b[d * line + l * place]`.
+
+    With `added` other than 0 they are added to what is there, without bias.
+    """
     height, vectors = _tile(e)
     width = vectors * e.lanes
     most = COLUMNS // width * width
@@ -237,14 +249,23 @@ def _blocks(
             )
             place_of_c, from_bias = e.at(c, r * n + s), e.at(bias, s * biased)
             sizes = rows, depth, columns
-            _multiply(e, place_of_c, n, from_bias, biased, d, *left, *right, *sizes)
+            _multiply(e, place_of_c, n, from_bias, biased, d + added, *left, *right, *sizes)
+
+
+@inlined_exactly
+def room_for(k: Any, columns: Any, size: Any) -> Any:
+    """How many elements of so many bytes `blocks` takes to pack factors of depth k."""
+    # Conditions, for numba takes a tenth of a second to compile the minimum of two numbers.
+    deepest, wide = DEPTH // size, columns + 47
+    most = k if k < deepest else deepest
+    return (most + APART) * (ROWS + 8) + most * (wide if wide < COLUMNS else COLUMNS) + 64
 
 
 @compiled
 def multiply(
     c: Write3,
-    a: View3,
-    b: View3,
+    a: View4,
+    b: View4,
     bias: Read1,
     biased: int,
     deep: int,
@@ -253,20 +274,22 @@ def multiply(
     start: int,
     stop: int,
 ) -> None:
-    """Products of a stack, plus bias, in units of so many matrices, rows or columns."""
+    """Products of a stack, plus bias, in units of so many matrices, rows or columns.
+
+    Factors are stacks of stacks; where they are 1 long, one matrix is there for all.
+    """
     first, last = _span(deep, c.shape[0], start, stop)
     top, bottom = _span(down, c.shape[1], start, stop)
     low, high = _span(across, c.shape[2], start, stop)
-    k, size = a.shape[2], c.itemsize
-    # Conditions, for numba takes a tenth of a second to compile the minimum of two numbers.
-    deepest, wide = DEPTH // size, high - low + 47
-    most = k if k < deepest else deepest
-    panel = most * (wide if wide < COLUMNS else COLUMNS)
-    room = np.empty((most + APART) * (ROWS + 8) + panel + 64, c.dtype)
-    for i in range(first, last):
-        left, right = a[i if i < a.shape[0] else 0], b[i if i < b.shape[0] else 0]
-        _blocks(
-            c[i],
+    k, size = a.shape[3], c.itemsize
+    inner = b.shape[1] if a.shape[1] == 1 else a.shape[1]
+    room = np.empty(room_for(k, high - low, size), c.dtype)
+    for each in range(first, last):
+        i, j = each // inner, each % inner
+        left = a[i if i < a.shape[0] else 0, j if j < a.shape[1] else 0]
+        right = b[i if i < b.shape[0] else 0, j if j < b.shape[1] else 0]
+        blocks(
+            c[each],
             room,
             bias,
             biased,
@@ -282,6 +305,7 @@ def multiply(
             bottom,
             low,
             high,
+            0,
         )
 
 
@@ -297,6 +321,7 @@ WIDE = 512  # rows or columns: as many, and a thread may have two parts, each wi
 PACKED, TURNED = 4, 8  # multiplications in whose time one element is packed, and turned as well
 UNITS = 4, 16  # rows and columns, at a multiple of which parts begin
 
+AXES = 4  # of a factor: two of stacks, as of examples and heads
 WELL = 1 << 20  # bytes of a large result, of more blocks in depth: in 16 registers BLAS is sooner
 
 _NO_BIAS = np.zeros(64, "f"), np.zeros(64)
@@ -319,8 +344,11 @@ class _Plan(NamedTuple):
     shape: Shape
     """Of the result."""
 
-    stacked: tuple[bool, bool, bool]
-    """Whether the factors and the result are stacks already."""
+    stack: Shape
+    """The same, with all matrices along one axis."""
+
+    before: tuple[tuple[None, ...], tuple[None, ...]]
+    """Indices that give the factors as many axes as `multiply` asks for."""
 
     copied: bool
     """Whether the second factor has no line in one piece."""
@@ -371,10 +399,14 @@ def _plan(
     """The plan for factors with elements of `size` bytes; None where BLAS does as well."""
     axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
     least = LEAST if right_strides[-1] == size or min(m, n) < SIDE else LEAST_TURNED
-    stacks = {shape[0] if len(shape) == 3 else 1 for shape in (left, right)}
-    stack = max(stacks) if 0 not in stacks else 0
+    if axes > AXES or k != deep or n < NARROW:
+        return None
+    before = (None,) * (AXES - len(left)), (None,) * (AXES - len(right))
+    lead = [(1,) * len(b) + s[:-2] for b, s in zip(before, (left, right), strict=True)]
+    stacks = [a if b == 1 else b if a in (1, b) else 0 for a, b in zip(*lead, strict=True)]
+    stack = prod(stacks)
     work = stack * m * n * k
-    if axes > 3 or k != deep or n < NARROW or len(stacks - {1}) > 1 or work < max(least, 1):
+    if work < max(least, 1):
         return None
     several = k > DEPTH // size
     if several and m * n * size > WELL and work >= LARGE and _few_registers():
@@ -382,8 +414,7 @@ def _plan(
     copied = size not in right_strides[-2:]
     turned = left_strides[-1] != size, not copied and right_strides[-1] != size
     division = _division((stack, m, n), k, turned, threads)
-    stacked = len(left) == 3, len(right) == 3, axes == 3
-    return _Plan((stack, m, n)[3 - axes :], stacked, copied, division)
+    return _Plan((*stacks, m, n)[AXES - axes :], (stack, m, n), before, copied, division)
 
 
 def product(
@@ -394,7 +425,7 @@ def product(
     Among how many `threads` is asked only where it counts: that takes as long as a small product.
 
     Args:
-        a: Matrices (..., m, k), with one axis before at most, of any layout.
+        a: Matrices (..., m, k), with two axes before at most, of any layout.
         b: Matrices (..., k, n), likewise.
         bias: A vector (n,), contiguous.
         threads: Among how many it is divided at most.
@@ -416,12 +447,9 @@ def product(
         return None
     if plan.copied:
         b = np.ascontiguousarray(b)
-    y = np.empty(plan.shape, dtype)
-    stacks = plan.stacked
-    left, right = a if stacks[0] else a[None], b if stacks[1] else b[None]
-    result = y if stacks[2] else y[None]
+    y, (of_a, of_b) = np.empty(plan.stack, dtype), plan.before
     units, size, parts, large = plan.division
     biases = _NO_BIAS[dtype.itemsize == 8] if bias is None else bias
-    arguments = (result, left, right, biases, int(bias is not None), *units, 0, size)
+    arguments = (y, a[of_a], b[of_b], biases, int(bias is not None), *units, 0, size)
     parallel.share(multiply, arguments, parts, among, small=not large)
-    return y
+    return y.reshape(plan.shape)
