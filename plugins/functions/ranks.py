@@ -62,6 +62,8 @@ class Rank(NamedTuple):
         """One size for every spatial axis."""
         if type(sizes) is int:
             return (sizes,) * ndim
+        if type(sizes) is tuple and [*map(type, sizes)] == [int] * ndim:  # as links have them
+            return sizes
         return per_axis(sizes, ndim, f"{self.name}: {what}")
 
 
