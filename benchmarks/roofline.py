@@ -1,7 +1,7 @@
 """What this machine can do at most: products of matrices, and copies of memory.
 
-The product is NumPy's or plugrad's, whichever is faster: a BLAS that does not know a new processor
-takes it for an older one. The copy is of arrays that no cache holds, divided among the threads. Both
+The product is NumPy's or plugrad's, whichever is faster: a BLAS takes a processor that it does not
+know for an older one. The copy is of arrays that no cache holds, divided among the threads. Both
 count the best of several runs, since what disturbs a run can only slow it down.
 """
 
