@@ -89,7 +89,7 @@ def _of_shapes(
     if depthwise.suits(channels, filters):
         few = depthwise_of_few.suits(g, groups, filters, dtype)
         compute = partial((depthwise_of_few if few else depthwise).convolution, g, floor=floor)
-    elif pointwise.suits(g, filters * channels, dtype):
+    elif pointwise.suits(g, dtype, filters * channels):
         compute = partial(pointwise.convolution, groups=groups, floor=floor)
     elif few_places.suits(g, groups, images):
         compute = partial(few_places.convolution, g, floor=floor)
@@ -129,7 +129,7 @@ def _deconvolving(
     alone = depthwise.suits(channels, filters)
     if alone and depthwise_of_few.suits(g, groups, filters, x.dtype):
         return partial(depthwise_of_few.convolution, g, back=True)
-    if not alone and pointwise.suits(g, filters * channels, x.dtype):
+    if not alone and pointwise.suits(g, x.dtype, filters * channels):
         return partial(pointwise.convolution, groups=groups, turned=True)
     if not alone and few_places.suits(g, groups, images):
         return partial(few_places.convolution, g, back=True)
@@ -176,7 +176,7 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     if winograd.suits(g, len(y), channels, filters, summed=True):
         return winograd_filters.filter_gradient(g, x, y, f.groups)
     alone = depthwise.suits(channels, filters)
-    if not alone and pointwise.suits(g, filters * channels, x.dtype):
+    if not alone and pointwise.suits(g, x.dtype):
         return pointwise.filter_gradient(x, y, f.groups, f.ksize)
     if few_places.suits_sums(g, f.groups, len(x), channels):
         return few_places.filter_gradient(g, x, y)

@@ -274,8 +274,11 @@ def sum_few(
 
 
 def suits(g: Geometry, groups: int, images: int) -> bool:
-    """Whether places are few, and more of them on padding than lanes without an image."""
-    if groups != 1 or not images or images * prod(g.out) > FEW:
+    """Whether places are few, and more of them on padding than lanes without an image.
+
+    Windows of one place make no sums, so that nothing comes of a list of what they meet.
+    """
+    if groups != 1 or not images or images * prod(g.out) > FEW or max(g.ksize) == 1:
         return False
     products = images * prod(g.out) * prod(g.ksize)
     return _together(images) * meetings(axes_of(g)).taps.size <= products

@@ -32,14 +32,17 @@ from backends.numpy_backend.kernels.compiler import (
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
-PLACES = 64  # of an image, for fewer of which packing them beside large filters is worth nothing
-FILTERS = 1 << 15  # elements that are not large
-FEW = 4  # places, for fewer of which nothing is
+PLACES = 64  # of an image; fewer leave lanes empty, and several images go together where filters
+FILTERS = 1 << 15  # are of more elements
+FEW = 4  # places, for fewer of which nothing is gained
 ROWS = 16  # of a part at least
 
 
-def suits(g: Geometry, filters: int, dtype: Any) -> bool:
-    """Whether each place has a window of its own, and images of a group's filters are products."""
+def suits(g: Geometry, dtype: Any, filters: int = 0) -> bool:
+    """Whether each place has a window of its own, and images are products with so many elements.
+
+    Sums over images take them one by one, whatever is summed.
+    """
     if max(g.ksize) > 1 or max(g.stride) > 1 or any(g.pad):
         return False
     return prod(g.size) >= (FEW if filters <= FILTERS else PLACES) and dtype in FLOATS
