@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from core.errors.scalars import python_number
+
 
 def by_position(where: str, dataset: Any) -> Any:
     """The dataset, if it has a length, and examples by their positions.
@@ -61,7 +63,7 @@ def positions(where: str, index: Any, length: int) -> list[Any] | range | None:
         index = index.tolist()
     if not isinstance(index, list | range):
         return None
-    if any([isinstance(i, bool) for i in index]):
+    if any([isinstance(python_number(i), bool) for i in index]):  # NumPy's are of another class
         raise TypeError(
             f"{where}: expected integers as indices, got a mask of booleans. "
             "Turn it into positions first."

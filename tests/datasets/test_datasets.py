@@ -45,7 +45,8 @@ def test_slices_lists_and_arrays_give_lists(length, data):
 
 def test_a_mask_is_not_taken_for_positions():
     for dataset in (Tens(3), D.TupleDataset(np.arange(3)), D.DictDataset(a=np.arange(3))):
-        for mask in (np.array([True, False, True]), [True, False, True]):
+        of_numpy = np.array([True, False, True])
+        for mask in (of_numpy, of_numpy.tolist(), [*of_numpy]):
             with pytest.raises(TypeError, match="mask of booleans"):
                 dataset[mask]
 

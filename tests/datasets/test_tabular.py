@@ -73,9 +73,8 @@ def test_functions_give_columns():
     assert (mixed.mode, mixed[1]) == (dict, {"x": 1, "y": -1, "z": 8})
 
 
-index = st.one_of(
-    st.slices(5), st.lists(st.integers(-5, 4)), st.lists(st.booleans(), min_size=5, max_size=5)
-)
+masks = st.lists(st.booleans(), min_size=5, max_size=5)
+index = st.one_of(st.slices(5), st.lists(st.integers(-5, 4)), masks)
 
 
 def pick(rows, which):
@@ -84,6 +83,12 @@ def pick(rows, which):
     if which and all(isinstance(i, bool) for i in which):
         return [row for row, taken in zip(rows, which, strict=True) if taken]
     return [rows[i] for i in which]
+
+
+@given(masks)
+def test_a_mask_of_numpys_truth_values_is_one(mask):
+    found = [pick(ROWS, mask)] * 3
+    assert [table().slice[m][:] for m in (mask, np.array(mask), [*np.array(mask)])] == found
 
 
 @given(index, st.lists(st.integers(-3, 2), max_size=4), st.data())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import nearest
+from core.errors.scalars import python_number
 from plugins.datasets.tabular.delegate_dataset import DelegateDataset
 from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
@@ -75,8 +76,9 @@ def rows_of(rows: Any, length: int) -> range | list[int]:
     found: Any = rows.tolist() if hasattr(rows, "tolist") else rows
     if not isinstance(found, list | tuple | range):
         raise TypeError(f"slice: expected rows as a slice or a list, got {rows!r}.")
+    found = [*map(python_number, found)]  # a list may have truth values of NumPy's
     if found and all([isinstance(i, bool) for i in found]):
-        return _masked(list(map(bool, found)), length)
+        return _masked(found, length)
     for i in found:
         if not -length <= i < length:
             raise IndexError(f"slice: there is no row {i} in a dataset of {length} rows.")
