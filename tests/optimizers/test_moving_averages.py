@@ -15,7 +15,7 @@ import core.links as L
 from core import optimizers
 from core.errors import UpdateError
 from core.optimizer_hooks import ExponentialMovingAverage
-from core.serializers import load_npz, save_npz
+from core.serializers import DictionarySerializer, NpzDeserializer, load_npz, save_npz
 from core.testing.memory import load, saved
 
 
@@ -147,6 +147,26 @@ def test_a_resumed_run_has_the_same_averages(tmp_path):
     with pytest.warns(UserWarning, match="nothing of these, which stay as they are: hooks/Expo"):
         load_npz(tmp_path / "plain", resumed)
     assert again.t == 6 and ema.t == 3
+
+
+@given(st.sets(st.sampled_from(["t", "t_", "t__", "since", "W"]), min_size=1))
+def test_parameters_may_have_the_names_of_what_is_saved_beside_them(names):
+    optimizer, again = (
+        optimizers.SGD().setup(core.Link(**dict.fromkeys(sorted(names), (2,)))) for _ in range(2)
+    )
+    ema, other = ExponentialMovingAverage(0.9), ExponentialMovingAverage(0.9)
+    optimizer.add_hook(ema), again.add_hook(other)
+    for param in optimizer.target.params():
+        param.array[...] = 1
+    for number in range(3):
+        step(optimizer, number)
+    written = DictionarySerializer()
+    written.save(optimizer)
+    NpzDeserializer(written.target).load(again)
+    assert other.t == 3
+    averages = arrays(other.averaged_model())
+    for path, average in arrays(ema.averaged_model()).items():
+        np.testing.assert_array_equal(averages[path], average)
 
 
 def test_averages_follow_the_model_to_another_device_and_back():

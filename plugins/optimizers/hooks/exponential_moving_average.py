@@ -157,8 +157,11 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
 
     def serialize(self, serializer: Any) -> None:
         """Save or load the averages, and the number of steps that they are over."""
-        self.t = int(serializer("t", self.t))
         paths = [] if self._target is None else [path for path, _ in self._target.namedparams()]
+        count = "t"
+        while f"/{count}" in paths:  # the averages have the names of their parameters
+            count += "_"
+        self.t = int(serializer(count, self.t))
         found = {path: serializer(path, self._averages.get(path)) for path in paths}
         loading, later = isinstance(serializer, Deserializer), serializer.optional("since")
         if loading:
