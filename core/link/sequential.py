@@ -212,9 +212,10 @@ class Sequential(ChainList):
         return own, [*range(min(ahead, count)), *range(count - 1, ahead - 1, -1)]
 
     def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
+        numbers = {id(link): number for number, link in self._named_children()}
         for layer in self._layers:
-            if isinstance(layer, Link):
-                yield str(layer.name), layer
+            if isinstance(layer, Link):  # whose name may be its number in a slice
+                yield numbers[id(layer)], layer
             else:
                 yield _type_name(layer), None
 

@@ -448,6 +448,13 @@ def test_repr_of_a_tree():
     )
 
 
+def test_a_slice_leaves_the_numbers_that_the_tree_shows():
+    model = core.Sequential(*[L.Linear(1, 1) for _ in range(3)])
+    before = repr(model), model._repr_html_()
+    assert "0: Linear" in repr(model[2:])
+    assert (repr(model), model._repr_html_()) == before
+
+
 def test_a_class_is_no_layer():
     model = core.Sequential(L.Linear(2, 3))
     for place in (core.Sequential, model.append, lambda layer: model.insert(0, layer)):
