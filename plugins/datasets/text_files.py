@@ -56,6 +56,7 @@ def decoding(
 ) -> Iterator[None]:
     """Raise DatasetDamaged, with file and line, for bytes that are not text in `encoding`.
 
+    Of a file that lacks the mark with which text in the encoding begins, there is no line to tell.
     `cure` says what to do with a text in another encoding; `also` is always added.
     """
     try:
@@ -64,6 +65,10 @@ def decoding(
         raise DatasetDamaged(
             f"{who}: expected text in {encoding!r}, got the byte {error.object[error.start]:#04x} "
             f"({error.reason}) in line {_line(path, encoding)} of {path}.{_meant(path, cure)}{also}"
+        ) from None
+    except UnicodeError as error:
+        raise DatasetDamaged(
+            f"{who}: expected text in {encoding!r} in {path}: {error}.{_meant(path, cure)}{also}"
         ) from None
 
 

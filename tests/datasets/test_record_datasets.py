@@ -119,6 +119,15 @@ def test_what_is_no_text_is_told_with_the_cure(tmp_path, content, cure):
         D.TextDataset(path, "utf-8")
 
 
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+def test_a_file_without_the_mark_of_its_encoding_is_named_with_the_cure(tmp_path, errors):
+    path = tmp_path / "text"
+    path.write_bytes(b"one\ntwo\n")
+    told = rf"'utf-16' in {path}: .* BOM. Give the encoding that it was written in"
+    with pytest.raises(DatasetDamaged, match=told):
+        D.TextDataset(path, "utf-16", errors)
+
+
 @pytest.mark.parametrize("Dataset", [D.ImageDataset, D.LabeledImageDataset])
 def test_an_image_in_the_place_of_a_list_of_images(tmp_path, Dataset):
     path = tmp_path / "a.png"
