@@ -299,7 +299,9 @@ class Link(RecurrentState, Registering, KnownKeywords, TellsSlips):
                 if isinstance(each, Link):
                     each.__dict__.update({k: copied(v, made) for k, v in vars(each).items()})
             return shared
-        clone = copy.deepcopy(self)
+        # Copies to be filled anew draw one after the other, of generators that initializers hold.
+        drawn = [parameter.initializer for parameter in self.params()] if mode == "init" else []
+        clone = copy.deepcopy(self, {id(each): each for each in drawn})
         clone.name = None
         if mode == "init":
             for parameter in clone.params(include_uninit=False):

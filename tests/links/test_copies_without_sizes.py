@@ -90,6 +90,16 @@ def test_repetitions(make, mode):
     assert all((array is arrays[0]) == (mode == "share") for array in arrays[1:])
 
 
+@pytest.mark.parametrize("generator", [np.random.RandomState, np.random.default_rng])
+@pytest.mark.parametrize("size", [None, 3])
+def test_repetitions_draw_one_after_the_other_of_a_generator_of_the_initializers(generator, size):
+    layer = L.Linear(size, 3, initialW=core.initializers.Normal(rng=generator(0)))
+    rounds = core.Sequential(layer, F.relu).repeat(3)
+    rounds(X), layer(X)
+    drawn = {link.W.array.tobytes() for link in (layer, *rounds.children())}
+    assert len(drawn) == 4
+
+
 @pytest.mark.parametrize(
     "duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deep", "pickle"]
 )
