@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from core.errors import CheckpointError
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 
 Order: TypeAlias = Any  # a host array of integers, or None for the dataset's own order
@@ -110,20 +110,27 @@ def serialize(
     """Save a position, or load one that fits a dataset of `length` examples.
 
     There is an order where there is a sampler, as in files of Chainer. One that shuffles gives
-    orders of the whole dataset; those of others may be of any length, and count from the end.
+    orders of the whole dataset, as it was when the pass began: where it has changed since then, its
+    `length` is saved too. Those of others may be of any length, and count from the end.
     """
     held = None if position.order is None else position.order.copy()
-    whole = _is_of_all(sampler)
-    of_order = serializer if whole else serializer.of_any_shape
     found = Position(
         epoch=serializer("epoch", position.epoch),
         used=serializer("current_position", position.used),
         is_new_epoch=serializer("is_new_epoch", position.is_new_epoch),
-        order=None if sampler is None else of_order("order", held),
+        order=None if sampler is None else serializer.of_any_shape("order", held),
         previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
     )
-    held_to = found.pass_length(length)
-    if not 0 <= found.used < held_to or not _within(found.order, 0 if whole else -length, length):
+    held_to, whole = found.pass_length(length), _is_of_all(sampler)
+    has_changed = whole and held_to != length
+    if not isinstance(serializer, Deserializer):
+        if has_changed:
+            serializer("length", length)
+        return found
+    same = not whole or length == int(serializer.optional_value("length", held_to))
+    drawn_anew = has_changed and found.used == 0  # as `advance` does it
+    within = drawn_anew or _within(found.order, 0 if whole else -length, length)
+    if not (same and within and 0 <= found.used < held_to):
         raise CheckpointError(
             f"iterator: the saved position, {found.used} of {held_to}, is not in this dataset of "
             f"{length} examples. Resume with the dataset that the state was saved with."

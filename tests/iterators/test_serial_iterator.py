@@ -128,6 +128,41 @@ def test_a_pass_is_of_the_examples_that_there_are_when_it_begins(kind, shuffle):
     iterator.finalize()
 
 
+@given(st.lists(st.integers(0, 3), min_size=3, max_size=12), st.integers(1, 4), st.data())
+def test_an_iterator_over_a_growing_dataset_goes_on_as_the_saved_one(grown, batch_size, data):
+    stop = data.draw(st.integers(0, len(grown) - 1))
+
+    def rest_of(iterator, examples, steps):
+        for more in steps:
+            examples.extend(range(len(examples), len(examples) + more))
+            yield iterator.next()
+
+    examples = list(range(3))
+    whole = SerialIterator(examples, batch_size)
+    list(rest_of(whole, examples, grown[:stop]))
+    state, random, again = saved(whole), core.backend.random_state(), examples.copy()
+    rest = list(rest_of(whole, examples, grown[stop:]))
+
+    other = SerialIterator(again, batch_size)
+    NpzDeserializer(state).load(other)
+    core.backend.set_random_state(random)
+    assert list(rest_of(other, again, grown[stop:])) == rest
+    assert other.epoch_detail == whole.epoch_detail
+
+
+def test_an_iterator_over_a_dataset_that_shrinks_between_passes_goes_on_as_the_saved_one():
+    examples = list(range(6))
+    whole = SerialIterator(examples, 3)
+    whole.next(), whole.next()
+    del examples[4:]
+    state, random = saved(whole), core.backend.random_state()
+    rest = [whole.next() for _ in range(5)]
+    other = SerialIterator(examples, 3)
+    NpzDeserializer(state).load(other)
+    core.backend.set_random_state(random)
+    assert [other.next() for _ in range(5)] == rest
+
+
 def test_the_order_of_a_seed_is_that_of_chainer():
     np.random.seed(3)
     iterator = SerialIterator(range(7), 3)
@@ -205,8 +240,13 @@ def test_a_state_whose_order_is_damaged_is_refused():
 def test_a_state_of_another_dataset_is_refused():
     longer = SerialIterator(range(9), 7)
     longer.next()
-    with pytest.raises(CheckpointError, match="order"):
-        NpzDeserializer(saved(longer)).load(SerialIterator(range(4), 2))
+    for length in (4, 12):
+        with pytest.raises(CheckpointError, match=f"7 of 9, .* dataset of {length} examples"):
+            NpzDeserializer(saved(longer)).load(SerialIterator(range(length), 2))
+    longer.dataset = range(12)  # it has grown since the pass began
+    NpzDeserializer(saved(longer)).load(SerialIterator(range(12), 2))
+    with pytest.raises(CheckpointError, match="7 of 9, .* dataset of 9 examples"):
+        NpzDeserializer(saved(longer)).load(SerialIterator(range(9), 2))
     unordered = SerialIterator(range(9), 7, shuffle=False)
     unordered.next()
     with pytest.raises(CheckpointError, match="4 examples"):
