@@ -222,6 +222,12 @@ def test_two_links_whose_parameters_have_one_name_are_refused(make):
         make(links)
 
 
+@pytest.mark.parametrize("links", ["l1", ["l1"], 3, optimizers.SGD().setup(linear())])
+def test_statistics_of_what_is_no_link_are_refused(links):
+    with pytest.raises(TypeError, match="ParameterStatistics: expected links, such as"):
+        extensions.ParameterStatistics(links)
+
+
 def test_statistics_of_ones_own_may_be_several_numbers():
     statistics = extensions.ParameterStatistics(linear(), None, trigger=lambda trainer: True)
     statistics.register_statistics("ends", lambda x: [x[0], x[-1]])

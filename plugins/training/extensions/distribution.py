@@ -54,9 +54,17 @@ def _between(ordered: Any, position: float) -> Any:
 
 
 def check_names(who: str, links: Iterable[Link]) -> None:
-    """Raise ValueError where parameters of two links would be told under one name."""
+    """Raise ValueError where parameters of two links would be told under one name.
+
+    And TypeError for what is no link.
+    """
     known: dict[str, Any] = {}
     for link in links:
+        if not isinstance(link, Link):
+            raise TypeError(
+                f"{who}: expected links, such as a model, got {link!r:.60}. An optimizer has a "
+                "target after setup(model)."
+            )
         for path, parameter in link.namedparams():
             name = f"{link.name or ''}{path}".lstrip("/")
             if known.setdefault(name, parameter) is not parameter:

@@ -47,7 +47,7 @@ class ParameterStatistics(Extension):
     and percentile (at -3 ... 3 standard deviations of a normal distribution). With
     `skip_nan_params`, every statistic of what holds a NaN is a single NaN, and no function is
     called. Parameters that have no values yet, or no gradient, are passed over. Raises ValueError
-    where parameters of two links would have one name.
+    where parameters of two links would have one name, TypeError for what is no link.
 
     In your own loop:
 
@@ -88,7 +88,9 @@ class ParameterStatistics(Extension):
         trigger: TriggerSpec = (1, "epoch"),
         skip_nan_params: bool = False,
     ) -> None:
-        self._links = [links] if isinstance(links, Link) else list(links)
+        one = isinstance(links, Link) or not isinstance(links, Iterable)
+        listed: Any = [links] if one else links
+        self._links: list[Link] = list(listed)
         check_names("ParameterStatistics", self._links)
         self._statistics = _chosen(statistics, self.default_statistics)
         self._attributes = [
