@@ -480,6 +480,13 @@ def test_observed_values_reach_the_log(tmp_path):
     assert [(r["lr"] > 0, r["twice"]) for r in log.log] == [(True, 10), (True, 20)]
 
 
+@pytest.mark.parametrize("name", ["observe_lr", "dump_graph", "snapshot"])
+def test_what_makes_an_extension_is_none(name, tmp_path):
+    """Nothing would be observed or written, without a word."""
+    with pytest.raises(TypeError, match=f"^{name}: expected .* got Trainer"):
+        run(tmp_path, getattr(extensions, name))
+
+
 @pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
 def test_the_rate_of_every_optimizer_is_observed(name, tmp_path):
     optimizer = getattr(optimizers, name)().setup(small.Model())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import core
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.show.computational_graph import build_computational_graph
 from core.training import Extension
@@ -107,6 +108,7 @@ def _target(trainer: Loop, root_name: str) -> Any:
     return None if optimizer is None else optimizer.target
 
 
+@checked
 @removed(renamed={"out_name": "filename"})
 def dump_graph(
     root_name: str,

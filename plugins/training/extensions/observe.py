@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from core.errors.kinds import checked
 from core.training import PRIORITY_WRITER, make_extension
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
     return observe
 
 
+@checked
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
     """Make an extension that observes the learning rate of an optimizer, once an epoch.
 
