@@ -26,6 +26,11 @@ def get_trigger(trigger: TriggerSpec) -> Trigger:
     """
     if trigger is None:
         return _never
+    if isinstance(trigger, type):  # whose every call makes one, which is true
+        name = trigger.__name__
+        raise TypeError(
+            f"trigger: expected a trigger, got the class {name}. Make one of it: {name}(...)."
+        )
     if callable(trigger):
         checked: Trigger = trigger
         return checked

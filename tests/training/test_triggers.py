@@ -270,6 +270,13 @@ def test_what_makes_no_sense_is_refused(make, message):
         make()
 
 
+@pytest.mark.parametrize("name", core.registry.catalogue("triggers").names())
+def test_a_class_is_no_trigger(name):
+    """What its call makes is true: the best model would be saved each time, best or not."""
+    with pytest.raises(TypeError, match=rf"the class {name}. Make one of it: {name}\("):
+        training.get_trigger(getattr(triggers, name))
+
+
 def test_a_value_that_nobody_reports_is_named():
     with pytest.raises(KeyError, match=r"main/los'.*Did you mean 'main/loss'|'main/los'; there"):
         fired(lambda: triggers.MaxValueTrigger("main/los", (1, "iteration")), 1)
