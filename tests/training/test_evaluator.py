@@ -34,6 +34,13 @@ def test_a_model_that_reports_nothing_is_told_once(capture):
     assert silent() == {}
 
 
+@pytest.mark.parametrize("target", [None, len, L.Classifier, {"main": 3}])
+def test_a_target_that_is_no_link_is_refused(target):
+    batches = iterators.SerialIterator([1, 2], 2, repeat=False)
+    with pytest.raises(TypeError, match="expected a link.* as the target 'main'; got .*eval_func"):
+        extensions.Evaluator(batches, target)
+
+
 def test_an_evaluation_of_no_examples_is_not_told():
     class Empty(iterators.SerialIterator):
         def __next__(self):

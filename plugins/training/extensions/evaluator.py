@@ -92,6 +92,13 @@ class Evaluator(Extension):
                     f"Evaluator: expected an iterator, such as iterators.SerialIterator(dataset, "
                     f"batch_size, repeat=False), for {name!r}; got {type(each).__name__}."
                 )
+        for name, each in self._targets.items():
+            if not isinstance(each, Link):
+                raise TypeError(
+                    f"Evaluator: expected a link, such as L.Classifier(model), as the target "
+                    f"{name!r}; got {each!r:.60}. A function that computes something else is given "
+                    "as eval_func, beside the link that reports."
+                )
         self.converter = converter
         self.device = device
         self.eval_hook = eval_hook
