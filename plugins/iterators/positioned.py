@@ -43,6 +43,12 @@ class PositionedIterator(Iterator):
             raise ValueError(
                 f"{name}: expected shuffle or order_sampler, got both; the sampler decides."
             )
+        if isinstance(order_sampler, type):
+            sampler = order_sampler.__name__
+            raise TypeError(
+                f"{name}: expected an order_sampler, got the class {sampler}. Make one of it: "
+                f"{sampler}(...)."
+            )
         if order_sampler is None and shuffle is not False:
             order_sampler = ShuffleOrderSampler()
         self.dataset = dataset

@@ -86,6 +86,13 @@ def test_what_is_no_generator_is_refused(given):
         iterators.ShuffleOrderSampler(given)
 
 
+@pytest.mark.parametrize("kind", [iterators.SerialIterator, iterators.MultithreadIterator])
+@pytest.mark.parametrize("name", ["ShuffleOrderSampler", "WeightedOrderSampler"])
+def test_a_class_is_no_sampler(kind, name):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}: .* the class {name}. Make one of it"):
+        kind(range(3), 2, order_sampler=getattr(iterators, name))
+
+
 def test_samplers_of_ones_own_may_have_a_state(tmp_path):
     class Turning:
         turns = 0
