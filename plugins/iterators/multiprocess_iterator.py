@@ -116,7 +116,7 @@ class MultiprocessIterator(PrefetchIterator):
             if self.resets != before:
                 self._forget()
         elif self.resets:
-            serializer("resets", self.resets)
+            serializer.optional_value("resets", self.resets)
 
     def _load(self, after: Position, indices: list[int]) -> list[Any]:
         """As without processes; other ones load the batch where these were asked to end."""

@@ -125,7 +125,7 @@ def serialize(
     has_changed = whole and held_to != length
     if not isinstance(serializer, Deserializer):
         if has_changed:
-            serializer("length", length)
+            serializer.optional_value("length", length)
         return found
     same = not whole or length == int(serializer.optional_value("length", held_to))
     drawn_anew = has_changed and found.used == 0  # as `advance` does it

@@ -14,7 +14,7 @@ from core.iterators import (
     SerialIterator,
     ShuffleOrderSampler,
 )
-from core.serializers import DictionarySerializer, NpzDeserializer
+from core.serializers import DictionarySerializer, NpzDeserializer, load_npz, save_npz
 
 lengths = st.integers(1, 12)
 batch_sizes = st.integers(1, 30)
@@ -161,6 +161,19 @@ def test_an_iterator_over_a_dataset_that_shrinks_between_passes_goes_on_as_the_s
     NpzDeserializer(state).load(other)
     core.backend.set_random_state(random)
     assert [other.next() for _ in range(5)] == rest
+
+
+@pytest.mark.parametrize("kind", [SerialIterator, MultiprocessIterator])
+def test_a_file_loads_into_an_iterator_that_has_more_to_save_by_now(kind, tmp_path):
+    save_npz(tmp_path / "state", kind(range(6), 4))
+    examples = list(range(3))
+    used = kind(examples, 4)
+    used.reset()
+    examples.extend(range(3, 6))
+    load_npz(tmp_path / "state", used)
+    assert getattr(used, "resets", 0) == 0
+    save_npz(tmp_path / "again", used)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "state").read_bytes()
 
 
 def test_the_order_of_a_seed_is_that_of_chainer():
