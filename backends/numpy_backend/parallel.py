@@ -140,7 +140,7 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
         function(*args, 0, size)
         return
     small = size < SMALL * least
-    if hasattr(function, "shared"):
+    if hasattr(function, "packing"):  # a compiled loop
         share(function, (*args, 0, size), parts, small=small)
     else:
         each(function, [(*args, i, j) for i, j in pairwise(bounds(size, least))], small=small)

@@ -47,6 +47,15 @@ def test_each_part_is_computed_once(edges: list[int], threads: int, dtype: str) 
     assert np.array_equal(summed(edges, 5, threads, dtype), np.full(SIZE, 5, dtype))
 
 
+@core.using_config("num_threads", 2)
+def test_what_is_divided_is_packed_as_one() -> None:
+    p, g = np.zeros(SIZE, "f"), np.ones(SIZE, "f")
+    with parallel.noted() as calls:
+        parallel.divide(_sgd, SIZE, 1, p, g, -1.0)
+    assert (p == 1).all()
+    assert [(loop, parts) for loop, _, parts, *_ in calls] == [(_sgd, 4)]
+
+
 def test_callers_of_several_threads_get_their_own_results() -> None:
     found: list[np.ndarray] = []
 
