@@ -180,7 +180,11 @@ def share(
     else:
         from backends.numpy_backend.kernels import team
 
-        team.share(loop.packing(arguments), arguments, parts, workers, small)
+        pack = loop.packing(arguments)
+        try:
+            team.share(pack, arguments, parts, workers, small)
+        except TypeError:  # arrays that are not aligned, of which nothing was computed
+            team.share(pack, loop.aligned(arguments), parts, workers, small)
 
 
 def each(
@@ -195,10 +199,14 @@ def each(
         for part in parts:
             function(*part)
         return
-    packing = getattr(function, "packing", None)  # of a compiled loop
-    if packing is not None:
+    if hasattr(function, "packing"):  # a compiled loop
         from backends.numpy_backend.kernels import team
 
-        team.run([packing(part) for part in parts], parts, workers, small)
+        loop: Any = function
+        packers = [loop.packing(part) for part in parts]
+        try:
+            team.run(packers, parts, workers, small)
+        except TypeError:  # arrays that are not aligned, of which nothing was computed
+            team.run(packers, [loop.aligned(part) for part in parts], workers, small)
     else:
         _pool.run(_Job(function, parts[::-1]), workers)

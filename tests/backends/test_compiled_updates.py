@@ -196,6 +196,26 @@ def test_parameters_in_other_orders_and_dtypes_step_by_themselves() -> None:
     assert_same_bits("Adam", {}, starts, gradients)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_and_gradients_may_begin_at_any_address(name: str) -> None:
+    def odd(array: Any) -> Any:  # as those that are read from a file as they lie there
+        raw = np.zeros(array.nbytes + 1, np.uint8)[1:]
+        raw[:] = np.frombuffer(array.tobytes(), np.uint8)
+        return raw.view(array.dtype).reshape(array.shape)
+
+    def stepped(lying: Any) -> Any:
+        model = core.Link()
+        with model.init_scope():
+            model.p = param = core.Parameter(lying(normal((70, 30), 0, "float32")))
+        optimizer = getattr(optimizers, name)().setup(model)
+        for seed in (1, 2):
+            param.grad = lying(normal((70, 30), seed, "float32"))
+            optimizer.update()
+        return param.array
+
+    np.testing.assert_array_equal(stepped(odd), stepped(np.copy))
+
+
 def test_groups_and_single_rules_have_their_own_numbers() -> None:
     starts = [normal((50, 40), i, "float32") for i in range(4)]
     gradients = [[normal((50, 40), 10 * step + i, "float32") for i in range(4)] for step in (1, 2)]

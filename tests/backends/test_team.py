@@ -56,6 +56,15 @@ def test_what_is_divided_is_packed_as_one() -> None:
     assert [(loop, parts) for loop, _, parts, *_ in calls] == [(_sgd, 4)]
 
 
+@core.using_config("num_threads", 2)
+def test_what_is_read_may_begin_at_any_address() -> None:
+    p, g = np.zeros(SIZE, "f"), np.zeros(4 * SIZE + 1, "u1")[1:].view("f")
+    g[:] = 1
+    parallel.divide(_sgd, SIZE, 1, p, g, -1.0)
+    parallel.each(_sgd, [(p, g, -1.0, 0, 500), (p, g, -1.0, 500, SIZE)])
+    assert (p == 2).all()
+
+
 def test_callers_of_several_threads_get_their_own_results() -> None:
     found: list[np.ndarray] = []
 

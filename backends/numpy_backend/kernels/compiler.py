@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from math import prod
@@ -158,17 +158,21 @@ class Compiled:
         self.makes_arrays = "empty" in function.__code__.co_names  # numba counts who holds them
         self._found: dict[np.dtype[Any], Any] = {}
         self._packers: dict[np.dtype[Any], Any] = {}
-        self._lead: int | None = None
         self._latest: Any = None  # which to call is a TypeError as well
 
     def __call__(self, *args: Any) -> None:
         """Run the loop, without the interpreter's lock."""
         try:
             return self._latest(*args)  # type: ignore[no-any-return]
-        except TypeError:  # arrays of another dtype, of which it has seen none
+        except TypeError:  # arrays of another dtype, of which it has seen none, or not aligned
             pass
         self._latest = self.at(self._leading_dtype(args))
-        self._latest(*args)
+        self._latest(*self.aligned(args))
+
+    def aligned(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with copies of those arrays that lie where no loop can read them."""
+        pairs = zip(args, self._layouts, strict=True)
+        return tuple([_aligned(a) if layout and not layout.writeable else a for a, layout in pairs])
 
     def packing(self, args: tuple[Any, ...]) -> Any:
         """What puts such arguments where other threads find them; see `kernels.team`."""
@@ -195,15 +199,19 @@ class Compiled:
         hints.pop("return", None)
         return hints
 
+    @cached_property
+    def _layouts(self) -> list[Layout | None]:
+        """Those of the arguments; None for numbers."""
+        found = [getattr(kind, "__metadata__", (None,))[0] for kind in self._hints().values()]
+        return [layout if isinstance(layout, Layout) else None for layout in found]
+
+    @cached_property
+    def _lead(self) -> int:
+        """Which argument is the first array of T."""
+        arrays = [i for i, layout in enumerate(self._layouts) if layout and layout.dtype is None]
+        return arrays[0]
+
     def _leading_dtype(self, args: tuple[Any, ...]) -> np.dtype[Any]:
-        """That of the first array of T."""
-        if self._lead is None:
-            layouts = [getattr(kind, "__metadata__", (None,))[0] for kind in self._hints().values()]
-            self._lead = next(
-                i
-                for i, layout in enumerate(layouts)
-                if isinstance(layout, Layout) and layout.dtype is None
-            )
         return args[self._lead].dtype  # type: ignore[no-any-return]
 
     def _compile(self, dtype: np.dtype[Any]) -> Any:
@@ -372,6 +380,10 @@ def contiguous(*arrays: Array) -> list[Array]:
     # Loops take no subclasses, such as that of arrays in files.
     flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel() for a in arrays]
     return [a if a.dtype.isnative and a.flags.aligned else native(a).copy() for a in flat]
+
+
+def _aligned(array: Array) -> Array:
+    return array if array.flags.aligned else array.copy()
 
 
 def empty(count: int, *like: Any) -> list[Array]:

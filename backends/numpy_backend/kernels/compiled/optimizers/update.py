@@ -105,8 +105,7 @@ def _suits(param: Array, grad: Array, *state: Array) -> bool:
     if dtype not in compiler.FLOATS or grad.dtype != dtype:
         return False
     for array in (param, *state):
-        flags = array.flags
-        if not (flags.c_contiguous and flags.writeable):
+        if not array.flags.carray:  # writeable and aligned as well
             return False
         if array.dtype != dtype or array.shape != shape:
             return False
