@@ -92,6 +92,18 @@ REFUSED = {
         r"\(2,\) != \(3,\)",
     ),
     "Accuracy": (lambda: F.accuracy(a(3, 2), LABELS), "y.shape[0] == t.shape[0]", "3 != 2"),
+    "Accuracy (": (lambda: F.accuracy(a(2, 0), LABELS), "y.shape[1] > 0", "0 <= 0"),
+    "ClassificationSummary": (lambda: F.recall(a(2, 0), LABELS), "y.shape[1] > 0", "0 <= 0"),
+    "LayerNormalization": (
+        lambda: F.layer_normalization(a(), a(), a()),
+        "gamma.ndim > 0",
+        "0 <= 0",
+    ),
+    "SpatialTransformerSampler": (
+        lambda: F.spatial_transformer_sampler(a(1, 1, 0, 4), a(1, 2, 3, 3)),
+        "x.shape[2] > 0",
+        "0 <= 0",
+    ),
 }
 
 
@@ -124,6 +136,17 @@ def test_operation_expected_and_actual(name):
             "at least 1, got the size 0",
         ),
         (lambda: F.max_pooling_2d(a(1, 1, 2, 2), 2, stride=0), "stride"),
+        (lambda: F.pad(a(2), (), "constant"), r"pad: expected pad_width to be 1 pairs.* got \(\)"),
+        (lambda: F.depth2space(a(1, 4, 2, 2), 0), r"expected r to be .* in \[1, inf\), got int 0"),
+        (lambda: F.space2depth(a(1, 4, 2, 2), -1), r"expected r to be .* in \[1, inf\)"),
+        (
+            lambda: F.convolution_2d(a(1, 2, 4, 4), a(2, 1, 1, 1), groups=-2),
+            r"Convolution: expected groups to be .* in \[1, inf\), got int -2",
+        ),
+        (
+            lambda: F.deconvolution_2d(a(1, 2, 4, 4), a(2, 1, 1, 1), groups=0),
+            r"Deconvolution: expected groups to be .* in \[1, inf\), got int 0",
+        ),
         (lambda: F.convolution_2d(a(1, 1, 4, 4), a(1, 1, 3, 3), stride=0), "stride 0"),
         (
             lambda: F.softmax_cross_entropy(a(2, 3), LABELS, reduce="men"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, choice, real
+from core.typing import Count
 from plugins.functions.derived import function_of
 
 
@@ -30,7 +31,7 @@ class Depth2Space(FunctionNode):
                 [2., 3.]]]], dtype=float32)
     """
 
-    r: int
+    r: Count
     domain = Domain(
         "(n,c,h,w)->(n,d,p,q)",
         X=real(-3, 3),
@@ -69,7 +70,7 @@ class Space2Depth(FunctionNode):
     array([0., 1., 2., 3.], dtype=float32)
     """
 
-    r: int
+    r: Count
     domain = Domain(
         "(n,c,h,w)->(n,d,p,q)",
         X=real(-3, 3),

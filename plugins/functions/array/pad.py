@@ -135,7 +135,7 @@ def _pairs(name: str, given: Any, ndim: int) -> Pairs:
     if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         return ((given, given),) * ndim
     rows = [tuple(r) if hasattr(r, "__len__") else r for r in map(python_number, given)]
-    if all([not isinstance(row, tuple) for row in rows]):
+    if rows and all([not isinstance(row, tuple) for row in rows]):
         rows = [tuple(rows) if len(rows) == 2 else (rows[0], rows[0])]
     rows = [row * 2 if len(row) == 1 else row for row in rows]
     if len(rows) == 1:

@@ -93,6 +93,7 @@ class SpatialTransformerSampler(FunctionNode):
         x=real(-2, 2),
         grid=real(-1.4, 1.4, make=lambda xp, values: _off_pixels(xp, values)),
         dims={"h": (3, 3), "w": (3, 3)},
+        valid=("h > 0", "w > 0"),
         empty=False,
     )
 

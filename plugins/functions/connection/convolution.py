@@ -13,7 +13,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors import InvalidType
-from core.typing import AnyArray, Array, Shape, Sizes
+from core.typing import AnyArray, Array, Count, Shape, Sizes
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import expect_places, windows_fit
 
@@ -33,7 +33,7 @@ class _Windowed(FunctionNode):
     pad: Sizes = 0
     cover_all: bool = False
     dilate: Sizes = 1
-    groups: int = 1
+    groups: Count = 1
 
     wide = True
 

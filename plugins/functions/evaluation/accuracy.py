@@ -26,6 +26,7 @@ class Accuracy(FunctionNode):
         t=integers(0, "c"),
         settings={"ignore_label": choice(None, 0, 7), "top_k": choice(1, 2)},
         dims={"c": (1, 4), "...": (0, 2)},
+        valid="c > 0",
         leave_out={"gradient": "not differentiable"},
     )
 

@@ -31,6 +31,7 @@ class ClassificationSummary(FunctionNode):
             "ignore_label": choice(-1, 0),
         },
         dims={"c": (1, 4), "...": (0, 2)},
+        valid="c > 0",
         leave_out={"gradient": "not differentiable", "traced": "depends on values"},
     )
 

@@ -41,7 +41,13 @@ class LayerNormalization(_OwnStatistics):
         beta=real(-1, 1),
         settings={"eps": number(1e-2, 1e-1), "axis": choice(_fitting)},
         dims={"...x": (1, 3), "...p": (1, 2)},
-        valid=("gamma.ndim == len(axis)", "x.ndim > max(axis)", _along_axes, "gamma.size > 0"),
+        valid=(
+            "gamma.ndim > 0",
+            "gamma.ndim == len(axis)",
+            "x.ndim > max(axis)",
+            _along_axes,
+            "gamma.size > 0",
+        ),
     )
 
     def parts(self, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
