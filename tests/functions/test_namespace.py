@@ -283,6 +283,36 @@ def test_integers_stay_integers():
         np.testing.assert_array_equal(y.array, getattr(np, name)(x, [3, 5]))
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["maximum", "minimum", "remainder", "floor_divide", "add", "bitwise_and", "bitwise_left_shift"],
+)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint16"])
+def test_numbers_beside_integers_take_their_dtype(name, dtype):
+    x, function = np.array([4, 7, 1], dtype), getattr(xp, name)
+    expected = getattr(np, name)(x, x.dtype.type(3))
+    for number in (3, np.int64(3), np.uint8(3)):
+        for y in (function(Variable(x), number), function(x, number)):
+            np.testing.assert_array_equal(y.array, expected, strict=True)
+    for number in (2.5, np.float32(2.5), 10**30, -(10**5) if dtype != "int32" else 2**31):
+        with pytest.raises(InvalidType, match=r"beside u?int"):
+            function(Variable(x), number)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "remainder"])
+def test_integers_without_a_common_integer_are_refused(name):
+    with pytest.raises(InvalidType, match="int64 != uint64"):
+        getattr(xp, name)(Variable(np.ones(1, "int64")), Variable(np.ones(1, "uint64")))
+    assert getattr(xp, name)(np.ones(1, "int8"), np.ones(1, "int32")).dtype == "int32"
+
+
+def test_remainders_are_promoted_by_functions_and_not_by_operators():
+    x, y = Variable(np.ones(1, "int32")), Variable(np.ones(1, "int64"))
+    assert xp.remainder(x, y).dtype == "int64"
+    with pytest.raises(InvalidType, match="int32 != int64"):
+        x % y
+
+
 def test_numpys_own_functions_find_their_counterparts():
     x = Variable(A)
     for actual, expected in (

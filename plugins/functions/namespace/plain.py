@@ -11,7 +11,7 @@ from core.errors.kinds import checked
 from core.graph.variable import wrap
 from core.typing import Array, Axes
 from plugins.functions.array.cast import arrays_in, refuse_complex
-from plugins.functions.namespace.promotion import is_integral
+from plugins.functions.namespace.promotion import is_integral, with_number
 
 _OF_REAL_NUMBERS = frozenset(
     ["argmax", "argmin", "argsort", "max", "maximum", "min", "minimum", "nextafter"]
@@ -48,7 +48,7 @@ def _unary(name: str) -> Callable[..., Variable]:
 
 def _binary(name: str) -> Callable[..., Variable]:
     def function(x1: Any, x2: Any, /) -> Variable:
-        return without_gradient(name, x1, x2)
+        return without_gradient(name, *with_number(name, x1, x2))
 
     return _named(function, name)
 

@@ -13,9 +13,10 @@ from typing import Any
 from core import Variable, as_variable
 from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
-from core.errors.scalars import is_number
-from core.ops.operands import as_operand
+from core.errors.scalars import is_number, python_number
+from core.ops.operands import as_operand, refuse_unlike
 from plugins.functions.array.cast import arrays_in, cast
+from plugins.functions.refusal import dtype_name, require
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "V": "floating"}
 
@@ -65,6 +66,22 @@ def operands(*given: Any) -> tuple[Variable, ...]:
     )
 
 
+def with_number(name: str, *given: Any) -> tuple[Any, ...]:
+    """The operands, a number beside integers or real numbers in the dtype of these.
+
+    It is refused as beside any operation: NumPy would make other arrays of it.
+
+    >>> import numpy as np
+    >>> with_number("maximum", np.ones(1, "int8"), 3)[1].dtype
+    dtype('int8')
+    """
+    array = next(iter(arrays_in(given)), None)
+    if array is None or BACKENDS[type(array)].kind(array.dtype) not in "iufV":
+        return given
+    refuse_unlike(name, [python_number(x) for x in given if is_number(x)], array)
+    return tuple([as_operand(x, array) if is_number(x) else x for x in given])
+
+
 def promoting(name: str, operation: Any, integral: Any = None) -> Callable[[Any, Any], Variable]:
     """An operation of two operands, on what it refuses as they are: cast to their common dtype.
 
@@ -78,6 +95,9 @@ def promoting(name: str, operation: Any, integral: Any = None) -> Callable[[Any,
         except InvalidType:
             if integral is None or not is_integral(x1, x2):
                 raise
+        x1, x2 = with_number(name, x1, x2)
+        names = [dtype_name(a) for a in arrays_in((x1, x2))]
+        require(name, ("x1.dtype == x2.dtype", names[0], names[-1]))
         return integral(name, x1, x2)
 
     def function(x1: Any, x2: Any, /) -> Variable:
