@@ -123,7 +123,7 @@ class _Packed:
                 if (home := homes.get(id(known[source]))) is not None:
                     homes[id(known[view])] = home
             elif isinstance(equation.call.function, Group):
-                jobs += _loops(equation.call.function, known)
+                jobs += _loops(equation, known)
             else:
                 given = [known[v] for v in (*equation.inputs, *equation.outputs)]
                 jobs += _KNOWN[equation.call.name][1](equation, *given)
@@ -295,14 +295,17 @@ def _rows(loop: Compiled) -> Callable[..., list[_Job]]:
     return jobs
 
 
-def _loops(group: Group, known: dict[Value, Array]) -> list[_Job]:
-    """What fills the sums, and the loop itself."""
-    planned: Any = group.run.planned  # type: ignore[attr-defined]
+def _loops(equation: Equation, known: dict[Value, Array]) -> list[_Job]:
+    """What fills the sums, and the loop itself.
+
+    By the order of its values: a loop that is made again has the plan of the first.
+    """
+    planned: Any = equation.call.function.run.planned  # type: ignore[union-attr]
     jobs = list[_Job]()
-    read = [known[value] for value in group.inputs]
-    written = [known[value] for value in group.outputs]
-    for value, y in zip(group.outputs, written, strict=True):
-        if value in group.ends and value.size > 1:
+    read = [known[value] for value in equation.inputs]
+    written = [known[value] for value in equation.outputs]
+    for value, y in zip(planned.group.outputs, written, strict=True):
+        if value in planned.group.ends and value.size > 1:
             number = y.dtype.type(planned.first(value))
             jobs.append(_Job(fill, y.dtype, (_flat(y), number, 0, y.size), [(y, y)]))
     arguments = planned.arguments([_flat(x) for x in read], [_flat(y) for y in written])

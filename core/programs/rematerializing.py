@@ -161,29 +161,38 @@ class _Peak:
 
     def _without(self, number: int, chain: list[Equation]) -> Program:
         """The program that computes a chain again before an equation, for it and those after."""
-        put: dict[Value, Value] = {}
-        again = [_again(equation, put) for equation in chain]
+        put = {value: _like(value) for equation in chain for value in _made(equation)}
         equations = self._program.equations
-        after = [e.with_values(lambda value: put.get(value, value)) for e in equations[number:]]
+        again = [_with_values(equation, put) for equation in chain]
+        after = [_with_values(equation, put) for equation in equations[number:]]
         return self._program.changed(equations=(*equations[:number], *again, *after))
 
 
-def _again(equation: Equation, put: dict[Value, Value]) -> Equation:
-    """A copy of an equation with new results; `put` maps replaced values to new ones."""
-    call = equation.call
-    if isinstance(call.function, Group):
-        call = call._replace(function=_group_again(call.function, put))
-    args, kwargs = mapped(lambda v: put.get(v, v), (equation.args, equation.kwargs))
-    outputs = tuple([put.setdefault(value, _like(value)) for value in equation.outputs])
-    return Equation(call, args, kwargs, outputs, equation.several, equation.origin)
+def _made(equation: Equation) -> list[Value]:
+    """All that an equation gives, and makes inside of its loop."""
+    group = equation.call.function
+    inside = group.equations if isinstance(group, Group) else ()
+    return [value for each in (equation, *inside) for value in each.outputs]
 
 
 def _like(value: Value) -> Value:
     return Value(value.shape, value.dtype, value.scalar)
 
 
-def _group_again(group: Group, put: dict[Value, Value]) -> Group:
-    equations = tuple([_again(equation, put) for equation in group.equations])
+def _with_values(equation: Equation, put: dict[Value, Value]) -> Equation:
+    """An equation of other values, which it may give as well; its loop is of these, too."""
+    if put.keys().isdisjoint((*equation.inputs, *equation.outputs)):
+        return equation
+    call = equation.call
+    if isinstance(call.function, Group):
+        call = call._replace(function=_group_with_values(call.function, put))
+    args, kwargs = mapped(lambda v: put.get(v, v), (equation.args, equation.kwargs))
+    outputs = tuple([put.get(value, value) for value in equation.outputs])
+    return Equation(call, args, kwargs, outputs, equation.several, equation.origin)
+
+
+def _group_with_values(group: Group, put: dict[Value, Value]) -> Group:
+    equations = tuple([_with_values(equation, put) for equation in group.equations])
 
     def instead(values: Any) -> Any:
         return [put.get(value, value) for value in values]

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import core
@@ -17,6 +17,7 @@ import core.links as L
 from backends.numpy_backend.kernels import compiler
 from core import optimizers
 from core.programs import over
+from core.programs.group import Group
 from core.programs.lifetimes import peak
 from core.programs.rematerializing import rematerialized
 
@@ -116,6 +117,27 @@ def test_loops_are_computed_again_too():
     assert found == expected
     assert smaller.programs[0].cost().peak < step.programs[0].cost().peak
     assert "loop of" in str(smaller.programs[0])
+
+
+@pytest.mark.skipif(not compiler.available(), reason="loops need numba")
+@given(st.lists(st.sampled_from(LAYERS[:5] + LAYERS[6:]), min_size=1, max_size=4))
+@example([LAYERS[6], LAYERS[9]])  # one within a sequence
+def test_loops_read_what_is_computed_again(layers):
+    def function(x):
+        h = x
+        for layer in layers:
+            h = layer(h @ weights)
+        return core.grad([F.sum(h * h)], [x])[0]
+
+    x, weights = core.Variable(X), core.Variable(X[:48] * 0.2)
+    program = core.trace(function, x).fused()
+    less = rematerialized(program, 0)
+    assert bits(less(x)) == bits(program(x))
+    for equation in less.equations:
+        group = equation.call.function
+        if isinstance(group, Group):
+            assert [*group.inputs] == equation.inputs
+            assert group.outputs == equation.outputs
 
 
 def test_the_planned_peak_is_that_of_a_run():
