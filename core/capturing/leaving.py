@@ -14,15 +14,20 @@ from core.training import reporter
 
 
 def stands_for(x: Any, held: Any) -> bool:
-    """Whether there are the same objects in two structures, or equal numbers and text."""
+    """Whether there are the same objects in two structures, or the same numbers and text.
+
+    As texts these tell what `==` does not: 1 from True and 1.0, and 0.0 from -0.0.
+    """
     if x is held:
         return True
     if isinstance(x, dict) and isinstance(held, dict):
         return list(x) == list(held) and all(map(stands_for, x.values(), held.values()))
     if isinstance(x, (tuple, list)) and isinstance(held, (tuple, list)):
         return len(x) == len(held) and all(map(stands_for, x, held))
-    known = (*PLAIN, set, host().xp.generic)
-    return type(x) is type(held) and isinstance(x, known) and bool(x == held)
+    if isinstance(x, set) and isinstance(held, set):
+        return x == held
+    known = (*PLAIN, host().xp.generic)
+    return type(x) is type(held) and isinstance(x, known) and repr(x) == repr(held)
 
 
 class Left(NamedTuple):

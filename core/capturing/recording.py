@@ -140,6 +140,8 @@ class Recording(Signature):
             *[(_of_optimizer, o, _of_optimizer(o)) for o in places.optimizers],
             *[(_form, p.read, _form(p.read)) for p in program.places if p not in held],
         ]
+        self._numbers = [each for own, _ in links for each in _numbers(own)]
+        self._same_numbers = _comparison(self._numbers)
         self._objects = [each for own, put in links for each in _other_attributes(own, put)]
         self._outdated = places.outdated(program.places)
         self._around = around
@@ -170,7 +172,8 @@ class Recording(Signature):
             for look, x, found in self._equal:
                 if look(x) != found:
                     return False
-            for own, name, held in self._objects:
+            same = self._same_numbers()
+            for own, name, held in self._objects if same else [*self._numbers, *self._objects]:
                 if not stands_for(own.get(name), held):
                     return False
         except (AttributeError, KeyError):  # there is nothing where something was
@@ -287,12 +290,35 @@ def _is_plain(x: Any) -> bool:
 
 
 def _plain_attributes(own: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Attributes of a link that are numbers, text, links, functions or structures of such."""
-    names = [name for name, value in own.items() if _is_plain(value)] or ["_params"]
+    """Attributes of a link that are links, functions, lists, dicts, sets of such and of numbers."""
+    plain = [name for name, x in own.items() if _is_plain(x) and not isinstance(x, _NUMBERS)]
+    names = plain or ["_params"]
     values = [own[name] for name in names]
     values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]
     yield len, own, len(own)
     yield itemgetter(*names), own, values[0] if len(names) == 1 else tuple(values)
+
+
+def _numbers(own: dict[str, Any]) -> Iterator[tuple[Any, str, Any]]:
+    """Attributes of a link that are numbers, text, or tuples: for `==`, 1 would be True and 1.0."""
+    for name, x in own.items():
+        if isinstance(x, _NUMBERS) and _is_plain(x):
+            yield own, name, x
+
+
+_NUMBERS = (*PLAIN, tuple)
+
+
+def _comparison(numbers: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
+    """A function, quick by being one expression: whether attributes are the same objects.
+
+    Where it says no, other objects may still be the same numbers.
+    """
+    scope, parts = dict[str, Any](), ["True"]
+    for i, (own, name, x) in enumerate(numbers):
+        scope |= {f"w{i}": own, f"x{i}": x}
+        parts.append(f"w{i}[{name!r}] is x{i}")
+    return eval(f"lambda: {' and '.join(parts)}", scope)  # type: ignore[no-any-return]
 
 
 def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any, str, Any]]:

@@ -14,6 +14,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import core
 import core.functions as F
@@ -341,6 +343,24 @@ def test_what_changes_outside_is_followed(name, where):
         for _ in range(4):
             assert core.as_array(captured(X)).tobytes() == core.as_array(step(X)).tobytes()
     assert captured.reasons == []
+
+
+NUMBERS = st.sampled_from([0, 0.0, -0.0, False, 1, 1.0, True, 1 + 0j, np.float64(1), float("nan")])
+
+
+@given(NUMBERS, NUMBERS, st.booleans())
+def test_numbers_of_links_are_told_apart_by_kind_and_sign(before, after, in_tuple):
+    class Reading(core.Chain):
+        def forward(self, x):
+            return x * len(repr(self.held))
+
+    link = Reading()
+    captured = core.capture(lambda x: link(x))
+    with core.no_backprop_mode():
+        for number in [before] * 4 + [after] * 4:
+            link.held = (number,) if in_tuple else number
+            assert core.as_array(captured(X)).tobytes() == core.as_array(link(X)).tobytes()
+    assert captured.replayed == 7
 
 
 def test_modules_that_a_step_imports_are_followed(monkeypatch):
