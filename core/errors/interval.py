@@ -45,3 +45,15 @@ class Interval:
 
     def __repr__(self) -> str:
         return self._text
+
+
+def first_outside(numbers: Any, size: int) -> str:
+    """Which of `numbers`, on the host, is not in [0, size), and where.
+
+    >>> import numpy as np
+    >>> first_outside(np.array([2, 7]), 3)
+    '7 at (1,)'
+    """
+    wrong = (numbers < 0) | (numbers >= size)
+    _, *at = [int(places[0]) for places in wrong[None].nonzero()]  # one number has no axis
+    return f"{numbers[tuple(at)]} at {tuple(at)}"

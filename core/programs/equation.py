@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from core.arrays.backend import BACKENDS, Backend, host
+from core.errors.interval import first_outside
 from core.programs import names
 
 
@@ -231,7 +232,8 @@ def _change(name: str, backend: Backend) -> Callable[..., Any]:
         from core.errors import OutOfRange
 
         if backend.outside(numbers, size):
-            raise OutOfRange(f"{told}: expected numbers in [0, {size}), got others.")
+            got = first_outside(backend.to_host(numbers), size)
+            raise OutOfRange(f"{told}: expected numbers in [0, {size}), got {got}.")
         return numbers
 
     named: dict[str, Callable[..., Any]] = {

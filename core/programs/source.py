@@ -53,8 +53,10 @@ def scatter_add(array, index, values):
 """,
     "check_within": """\
 def check_within(numbers, size, told):
-    if np.any((numbers < 0) | (numbers >= size)):
-        raise IndexError(f"{told}: expected numbers in [0, {size}), got others.")
+    wrong = np.argwhere((numbers < 0) | (numbers >= size))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        raise IndexError(f"{told}: expected numbers in [0, {size}), got {numbers[at]} at {at}.")
 """,
     "windows": '''\
 def windows(x, ksize, stride=1, pad=0, dilate=1, cover_all=False, pad_value=0.0):

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.arrays.backend import Backend, of
 from core.errors import OutOfRange
+from core.errors.interval import first_outside
 from plugins.functions.refusal import refused
 
 
@@ -38,10 +39,8 @@ def refuse_outside(
     if backend.kind(numbers.dtype) not in "iu":
         raise refused(where, f"{name}.dtype is integral", f"{numbers.dtype}")
     if backend.outside(numbers, size):
-        host = backend.to_host(numbers)
-        wrong = (host < 0) | (host >= size)
-        at = tuple([int(i[0]) for i in wrong.nonzero()])
-        raise OutOfRange(f"{where}: expected {name} in [0, {size}), got {host[at]} at {at}. {cure}")
+        got = first_outside(backend.to_host(numbers), size)
+        raise OutOfRange(f"{where}: expected {name} in [0, {size}), got {got}. {cure}")
 
 
 def refuse_beyond(where: str, numbers: Any, axis: int, size: int) -> None:

@@ -61,6 +61,15 @@ def test_the_place_in_an_array_of_numbers_is_told():
         F.embed_id(np.array([[0, 1], [9, -1]]), W, ignore_label=-1)
 
 
+@pytest.mark.parametrize("stranger", [9, -1])
+def test_a_number_without_axes_is_told(stranger):
+    for call in (lambda x: F.embed_id(x, W), lambda x: F.one_hot(x, 5)):
+        with pytest.raises(OutOfRange, match=rf"in \[0, 5\), got {stranger} at \(\)"):
+            call(np.array(stranger))
+        with pytest.raises(OutOfRange, match=rf"in \[0, 5\), got {stranger} at \(\)"):
+            core.trace(call, np.array(1))(np.array(stranger))
+
+
 def test_no_numbers_are_all_in_range():
     assert F.embed_id(np.zeros((0, 2), "i"), W).shape == (0, 2, 2)
     assert F.softmax_cross_entropy(X[:0], np.zeros(0, "i")).array == 0

@@ -367,8 +367,13 @@ def test_other_shapes_and_dtypes_are_refused_and_nothing_is_changed():
 
 def test_labels_are_checked_whenever_the_program_runs():
     program = core.trace(loss_and_gradients(Net()), X, T)
-    with pytest.raises(OutOfRange, match=r"SoftmaxCrossEntropy: expected numbers in \[0, 2\)"):
+    told = rf"SoftmaxCrossEntropy: expected numbers in \[0, 2\), got 2 at \({T.argmax()},\)"
+    with pytest.raises(OutOfRange, match=told):
         program(X, T + 1)
+    scope = {}
+    exec(program.source(), scope)
+    with pytest.raises(IndexError, match=told):
+        scope["program"](X, T + 1, {place.name: place.read() for place in program.places})
 
 
 def test_links_without_sizes_get_them():
