@@ -81,7 +81,8 @@ class Program(Recorded):
             got = type(array).__name__
             raise TraceError(
                 f"{self.name}: expected {what} to be an array of backend {self.backend.name}, "
-                f"got {got}."
+                f"got {got}. Move it there, as by to_device(); within a trace, as of vmap or an "
+                "export, call the function that was traced."
             )
         like = value_like(array)
         if like.shape != value.shape or like.dtype != value.dtype:

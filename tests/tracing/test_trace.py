@@ -1,6 +1,7 @@
 """core.trace: what is recorded gives the bits of eager, whatever is inside."""
 
 import copy
+import io
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -363,6 +364,20 @@ def test_other_shapes_and_dtypes_are_refused_and_nothing_is_changed():
     with pytest.raises(TraceError, match=r"/l1/b to be float32\[5\], got float64\[5\]"):
         program(X)
     assert same(model.l1.W.array, before["/l1/W"])
+
+
+def test_a_program_within_a_trace_is_refused_with_a_cure():
+    program = core.trace(F.tanh, X)
+    within = [
+        lambda: core.trace(lambda x: program(x) * 2, X),
+        lambda: core.vmap(core.trace(F.tanh, X[0]))(X),
+        lambda: core.export.onnx(program, X, io.BytesIO()),
+    ]
+    for call in within:
+        with pytest.raises(
+            TraceError, match="vmap or an export, call the function that was traced"
+        ):
+            call()
 
 
 def test_labels_are_checked_whenever_the_program_runs():
