@@ -261,7 +261,7 @@ class Tape:
     def refusal(self, text: str) -> TraceError:
         """The error for what cannot be traced; it names operation, link and line."""
         origin = self.origin()
-        where = [f"in {origin}"] if str(origin) else []
+        where = [f"in {origin}" if origin.operation else f"{origin}"] if str(origin) else []
         where += [f"at {origin.line}"] if origin.line else []
         error = TraceError(text + (f" ({', '.join(where)})" if where else ""))
         self.refused = self.refused or error

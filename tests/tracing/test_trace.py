@@ -366,6 +366,15 @@ def test_other_shapes_and_dtypes_are_refused_and_nothing_is_changed():
     assert same(model.l1.W.array, before["/l1/W"])
 
 
+def test_a_link_that_looks_at_a_value_is_named():
+    class Looking(core.Link):
+        def forward(self, x):
+            return x * float(x[0, 0])
+
+    with pytest.raises(TraceError, match=r" \(in / \(Looking\), at .*test_trace.py:"):
+        core.trace(Looking(), X)
+
+
 def test_a_program_within_a_trace_is_refused_with_a_cure():
     program = core.trace(F.tanh, X)
     within = [
