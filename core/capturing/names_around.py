@@ -71,8 +71,8 @@ class Around:
             scope |= {f"l{i}": x, f"c{i}": list(_values(copy)), f"k{i}": list(copy)}
             parts.append(f"len(l{i}) == {len(copy)}")
             if isinstance(x, set):
-                scope[f"k{i}"] = copy
-                parts.append(f"l{i} == k{i}")
+                scope[f"k{i}"] = {*map(id, copy)}
+                parts.append(f"k{i}.issuperset(map(id, l{i}))")
             elif len(copy):
                 values = f"l{i}.values()" if isinstance(x, dict) else f"l{i}"
                 parts.append(f"all(map(is_, {values}, c{i}))")

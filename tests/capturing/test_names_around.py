@@ -157,6 +157,11 @@ HELD = {  # what is held, how a step reads it, how it changes
     ),
     "a list of a tuple": (lambda: ([2.0],), lambda h: h[0][0], put([0, 0], 3.0)),
     "a set": (lambda: {1, 2}, sum, lambda h: h.add(7)),
+    "the kind of a number in a set": (
+        lambda: {1, 2},
+        lambda h: len(repr(h)),
+        lambda h: (h.remove(1), h.add(1.0)),
+    ),
     "a deque": (lambda: deque([2.0]), lambda h: h[0], put([0], 3.0)),
     "an object of a list": (lambda: [Settings()], lambda h: h[0].rate, setting(lambda h: h[0])),
     "an object of a tuple": (lambda: (Settings(),), lambda h: h[0].rate, setting(lambda h: h[0])),
