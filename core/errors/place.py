@@ -156,8 +156,10 @@ def _is_import(filename: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_ours(filename: str) -> bool:
     """Whether a file is the framework's, or a text that it has written."""
-    # The text that core.ops.specialize writes is called "<call of Add with 2 inputs>".
-    return filename.startswith(_OURS) or filename.startswith("<") and filename.endswith(" inputs>")
+    # Texts are called "<call of Add with 2 inputs>" by core.ops, "<program f 3>" by core.programs.
+    if filename.startswith("<"):
+        return filename.startswith("<program ") or filename.endswith(" inputs>")
+    return filename.startswith(_OURS)
 
 
 @lru_cache(maxsize=4096)

@@ -760,6 +760,20 @@ def test_parts_of_a_model_that_are_replaced():
     compare(simple(), 10, between=between)
 
 
+def test_what_an_update_warns_of_in_a_replay_is_told_at_the_line_of_the_call():
+    model = core.Sequential(L.Linear(3, 3), L.Linear(3, 2))
+    optimizer = optimizers.SGD().setup(model)
+    step = core.capture(lambda x: optimizer.update(lambda: F.sum(model(x))))
+    x = np.ones((2, 3), "f")
+    for _ in range(3):
+        step(x)
+    model[1] = L.Linear(3, 2)
+    with pytest.warns(UserWarning, match="added to the target after setup") as told:
+        step(x)
+    assert step.replayed == 3
+    assert [each.filename for each in told] == [__file__]
+
+
 def test_what_depends_on_values_is_left_to_eager():
     def step(x):
         return x * 2 if float(x.sum()) > 0 else x
