@@ -29,7 +29,7 @@ FEW, SHALLOW = 24, 128
 """So many rows at most, of at least so many elements each, for which nothing has to be packed."""
 LEAST = 1 << 17  # multiplications; for less BLAS is called sooner
 PART = 1 << 20  # multiplications of a part
-PART_OF_ONE = 1 << 18  # the same of one row, where reading the matrix is what takes time
+PART_OF_ONE = 1 << 17  # the same of one row, where reading the matrix is what takes time
 ROWS, COLUMNS = 12, 16  # of a unit: of whole tiles, and of whole lines of a cache
 
 _ZERO = np.zeros(1, "f"), np.zeros(1)
