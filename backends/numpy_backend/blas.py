@@ -33,9 +33,9 @@ _PTHREADS = (0, 1)  # what openblas_get_parallel says of a library without threa
 class Control:
     """The number of threads of an OpenBLAS."""
 
-    def __init__(self, library: Any, get: Any, set: Any, path: str) -> None:
+    def __init__(self, library: Any, get: Any, set: Any, path: str, core: str) -> None:
         set.argtypes, set.restype = [ctypes.c_int], None
-        self.name = Path(path).name
+        self.name, self.core = Path(path).name, core
         self.library = library
         self.get, self.set = get, set
         self.cell: Any = self._variable(library) or self
@@ -104,8 +104,17 @@ def _control(path: str) -> Control | None:
             kind = getattr(library, f"{prefix}get_parallel{suffix}", None)
             if kind is None or kind() in _PTHREADS:
                 get, set_ = [getattr(library, name) for name in names]
-                return Control(library, get, set_, path)
+                return Control(library, get, set_, path, _core(library, prefix, suffix))
     return None
+
+
+def _core(library: Any, prefix: str, suffix: str) -> str:
+    """For which processor it computes: one that it does not know counts as an older one."""
+    name = getattr(library, f"{prefix}get_corename{suffix}", None)
+    if name is None:
+        return "a processor that it does not tell"
+    name.restype = ctypes.c_char_p
+    return str(name().decode())
 
 
 class _Entry:
@@ -231,4 +240,4 @@ def state() -> dict[str, Any]:
     found = control()
     if found is None:
         return {"BLAS": "not OpenBLAS, or one that cannot be told: left alone"}
-    return {"BLAS": found.name, "BLAS threads": found.get()}
+    return {"BLAS": f"{found.name}, for {found.core}", "BLAS threads": found.get()}
