@@ -240,6 +240,26 @@ def test_a_cell_of_one_unit_leaves_its_input_as_it_is():
     assert torch.equal(x, before)
 
 
+@pytest.mark.parametrize("shape", [(4, 6), (4, 6, 3), (4, 6, 3, 3)])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("statistics", [(), (0.25, 2.0)])
+def test_each_channel_is_scaled_by_its_own_number_however_these_lie(shape, last, statistics):
+    x, g = torch.randn(2, *shape, dtype=torch.float64)
+    if last:
+        x, g = (each.movedim(1, -1).contiguous().movedim(-1, 1) for each in (x, g))
+    fixed = [torch.full((12,), value, dtype=torch.float64)[::2] for value in statistics]
+    function = F.fixed_batch_normalization if statistics else F.batch_normalization
+    gamma, beta = torch.randn(12, 2, dtype=torch.float64).T[:, ::2]
+    found = []
+    for lie in (lambda t: t, lambda t: t.clone(memory_format=torch.contiguous_format)):
+        inputs = [core.Variable(lie(each)) for each in (x, gamma, beta)]
+        y = function(*inputs, *fixed)
+        y.grad = lie(g)
+        y.backward()
+        found.append([y.array, *[each.grad for each in inputs]])
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("name", ["Adam", "AMSGrad", "AdamW", "MomentumSGD", "SGD"])
 @pytest.mark.parametrize("turned", ["parameter", "gradient"])
 def test_arrays_that_do_not_lie_in_order_are_updated_in_order(name, turned):

@@ -43,8 +43,9 @@ def batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     _, mean, var = f.data
     inverse = (var + f.eps).rsqrt_()
+    scale = gamma.contiguous()  # as PyTorch takes it to be, whatever its strides are
     return _batch_backward(
-        g[0], x, gamma, None, None, mean, inverse, True, f.eps, _mask(needs_grad)
+        g[0], x, scale, None, None, mean, inverse, True, f.eps, _mask(needs_grad)
     )
 
 
