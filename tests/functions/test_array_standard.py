@@ -557,6 +557,23 @@ def test_norms(place, order):
     check()
 
 
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=3).filter(lambda shape: 0 in shape),
+    st.sampled_from([-3.0, -1, -0.5, 0, 0.5, 1, 2, 3.0]),
+    st.booleans(),
+    st.data(),
+)
+def test_norms_of_nothing(shape, order, keepdims, data):
+    """Those of a negative order were 0."""
+    axis = data.draw(st.one_of(st.none(), st.integers(0, len(shape) - 1)))
+    options = {"axis": axis, "keepdims": keepdims, "ord": order}
+    x = np.zeros(shape)
+    with np.errstate(divide="ignore"):
+        expected = np.linalg.vector_norm(x, **options)
+    found = Variable(x).__array_namespace__().linalg.vector_norm(Variable(x), **options)
+    np.testing.assert_array_equal(found.array, expected)
+
+
 def test_decompositions_multiply_to_what_they_decompose(place):
     linalg = place.xp.linalg
 

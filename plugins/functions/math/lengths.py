@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from core import Domain, FunctionNode, axes, choice, real
 from core.typing import Axis
 from plugins.functions.axes import axes_of, kept_shape
@@ -51,8 +53,9 @@ class PowerNorm(FunctionNode):
 
     def compute(self, xp, x):
         size = xp.abs(x)
-        if 0 in x.shape:
-            return xp.sum(size, axis=self.axis, keepdims=self.keepdims)
+        if 0 in x.shape:  # the root of nothing, which is infinite for a negative order
+            nothing = xp.sum(size, axis=self.axis, keepdims=self.keepdims)
+            return nothing if self.ord > 0 else nothing + inf
         one = (xp.max if self.ord > 0 else xp.min)(size, axis=self.axis, keepdims=True)
         one = xp.where((one > 0) & xp.isfinite(one), one, xp.ones_like(one))
         powers = xp.sum((size / one) ** self.ord, axis=self.axis, dtype=x.dtype, keepdims=True)
