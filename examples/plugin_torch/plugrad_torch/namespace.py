@@ -53,6 +53,11 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     return compat.take_along_axis(x, indices.long(), axis=axis)
 
 
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0; along no axes, of each whether it is, as PyTorch's does not."""
+    return NAMESPACE.sum((x != 0).long(), axis=axis, keepdims=keepdims)
+
+
 OWN: dict[str, Any] = {
     name: _of_two(getattr(torch, own), getattr(compat, name))
     for name, own in {
@@ -78,6 +83,7 @@ OWN |= {
     }.items()
 }
 OWN |= {
+    "count_nonzero": count_nonzero,
     "matrix_transpose": lambda x, /: x.mT,
     "permute_dims": torch.permute,
     "sign": sign,

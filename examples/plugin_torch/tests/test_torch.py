@@ -233,6 +233,16 @@ def test_what_is_kept_of_a_maximum_is_its_place_in_the_window():
         assert np.array_equal(places.numpy(), there) and places.dtype is torch.int32
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, (), 0, -1, (0, 1)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_what_is_not_0_is_counted_along_the_axes_that_are_named(dtype, axis, keepdims):
+    x = np.array([[0, 1, 3], [0, 0, 2]], dtype)
+    found = B.xp.count_nonzero(torch.asarray(x), axis=axis, keepdims=keepdims)
+    expected = np.count_nonzero(x, axis=axis, keepdims=keepdims)
+    np.testing.assert_array_equal(found.numpy(), expected, strict=True)
+
+
 def test_a_cell_of_one_unit_leaves_its_input_as_it_is():
     x = torch.randn(1, 4)
     before = x.clone()
