@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from core import Parameter
@@ -78,7 +79,7 @@ class AdafactorRule(UpdateRule):
 
 def _size(xp: Any, array: Any) -> Any:
     """The root of the mean square, without axes."""
-    return xp.sqrt(squared_norm(array) / array.size)
+    return xp.sqrt(squared_norm(array) / prod(array.shape))
 
 
 def _shapes(param: Any) -> dict[str, tuple[int, ...]]:

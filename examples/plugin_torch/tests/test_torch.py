@@ -243,6 +243,20 @@ def test_what_is_not_0_is_counted_along_the_axes_that_are_named(dtype, axis, kee
     np.testing.assert_array_equal(found.numpy(), expected, strict=True)
 
 
+@pytest.mark.parametrize("find", [F.argmax, F.argmin])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_places_of_extrema_are_found_in_all_of_a_tensor_and_along_an_axis(find, axis):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    found, expected = (find(lib.asarray(x), axis=axis).array for lib in (torch, np))
+    np.testing.assert_array_equal(found.numpy(), expected, strict=True)
+
+
+def test_a_statistic_of_one_element_is_warned_of():
+    bn = L.BatchNormalization(3).to_device("torch")
+    with core.using_config("train", True), pytest.warns(UserWarning, match="over one element"):
+        bn(torch.ones(1, 3))
+
+
 def test_a_cell_of_one_unit_leaves_its_input_as_it_is():
     x = torch.randn(1, 4)
     before = x.clone()
@@ -270,7 +284,7 @@ def test_each_channel_is_scaled_by_its_own_number_however_these_lie(shape, last,
     torch.testing.assert_close(*found)
 
 
-@pytest.mark.parametrize("name", ["Adam", "AMSGrad", "AdamW", "MomentumSGD", "SGD"])
+@pytest.mark.parametrize("name", ["Adafactor", "Adam", "AMSGrad", "AdamW", "MomentumSGD", "SGD"])
 @pytest.mark.parametrize("turned", ["parameter", "gradient"])
 def test_arrays_that_do_not_lie_in_order_are_updated_in_order(name, turned):
     rng, moved = np.random.default_rng(0), []

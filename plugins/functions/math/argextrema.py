@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, axes, real
+from plugins.functions.axes import count_along
 from plugins.functions.derived import function_of
 
 
@@ -22,7 +23,7 @@ class _Place(FunctionNode):
 
     def _in_dtype(self, xp: Any, places: Any, x: Any) -> Any:
         """The places as int32; as int64 where some would be too great for that."""
-        count = x.size if self.axis is None else x.shape[self.axis]
+        count = count_along(x.shape, self.axis)
         return xp.astype(places, xp.int32 if count <= 1 << 31 else xp.int64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from core import Link, Parameter, Variable, config
@@ -142,7 +143,7 @@ class BatchNormalization(Link):
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         """Normalize by the batch, and keep `decay` of the running averages."""
-        if x.size == self.avg_mean.size > 0 and x.ndim > self.avg_mean.ndim:
+        if prod(x.shape) == prod(self.avg_mean.shape) > 0 and x.ndim > self.avg_mean.ndim:
             place.warn(_SINGLE)
         with arguments.running(self, "avg_mean", "avg_var") as (mean, var):
             return F.batch_normalization(
