@@ -123,10 +123,13 @@ def _gamma_tails(xp: Any, a: Sloped, x: Any) -> tuple[Sloped, Sloped]:
     rate = xp.log(x) - _digamma(a.value + 1.0)
     front = Sloped(density, *[density * rate * s for s in a.slopes])
     left = x < a.value + 1.0
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    # The tail is 0 where the density is, and slopes may never converge there, as 1 / x² is 0, too.
+    none = density == 0
+    a, x = _where(xp, none, ones, a), xp.where(none, 1.0, x)
     low = front * _gamma_series(xp, a, xp.where(left, x, 0.0))
     right = _gamma_fraction(xp, a, xp.where(left, 2.0 * a.value + 2.0, x))
     high = front * a / right
-    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
     return _where(xp, left, low, ones + high * -1.0), _where(xp, left, ones + low * -1.0, high)
 
 

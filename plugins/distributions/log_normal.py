@@ -30,7 +30,7 @@ class LogNormal(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(x.array > 0, x, 1.0, self._log_density)
+        return within((x.array > 0) & (x.array < float("inf")), x, 1.0, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         log_x = F.log(x)

@@ -478,3 +478,16 @@ def test_densities_of_great_parameters_keep_their_digits():
         np.testing.assert_allclose(found.array, expected, rtol=1e-6)
     with pytest.raises(core.errors.InvalidType):
         D.Gamma(lam, 1.0).log_prob(d[0])
+
+
+def test_slopes_in_parameters_end_far_out():
+    """Their sums never converged, and gradients of 1e300 never came."""
+    x, k = Variable(np.array([1e160, 1e300])), Variable(np.array([0.5, 2]))
+    (slope,) = core.grad([F.sum(D.Gamma(k, 1.0).cdf(x))], [k])
+    np.testing.assert_array_equal(slope.array, 0)
+
+
+def test_the_slope_of_an_infinite_log_normal_point_is_0():
+    x = Variable(np.array([INF, 1.0], "f"))
+    (slope,) = core.grad([F.sum(D.LogNormal(0.0, 1.0).log_prob(x))], [x])
+    np.testing.assert_array_equal(slope.array, [0, -1])
