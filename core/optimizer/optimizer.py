@@ -111,10 +111,11 @@ class Optimizer(LossScaling, KnownAttributes):
         """Call a hook before (`'pre'`) or after (`'post'`) each step.
 
         A hook with `call_for_each_param` true is called as `hook(rule, param)` for each parameter
-        that takes part in the step, any other as `hook(optimizer)`. One that has a method `added`
-        gets the optimizer first; what it has in `serialize` is saved and loaded. Where processes
-        have the state of some parameters each, a hook of the optimizer before steps has to say, by
-        `works_on_parts = True`, that it takes what it needs of the others by `everywhere`.
+        that takes part in the step, any other as `hook(optimizer)`, which finds these parameters by
+        `working()`. One that has a method `added` gets the optimizer first; what it has in
+        `serialize` is saved and loaded. Where processes have the state of some parameters each, a
+        hook of the optimizer before steps has to say, by `works_on_parts = True`, that it takes
+        what it needs of the others by `everywhere`.
         """
         self._target()
         if hasattr(hook, "added"):

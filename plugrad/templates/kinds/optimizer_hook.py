@@ -17,6 +17,5 @@ class Thing:
         self.rate = rate
 
     def __call__(self, optimizer: Any) -> None:
-        for param in optimizer.target.params(include_uninit=False):
-            if param.grad is not None:
-                param.grad = param.grad * self.rate
+        for _, param in optimizer.working():  # float32 masters, where there are some
+            param.grad = param.grad * self.rate
