@@ -20,12 +20,14 @@ def stands_for(x: Any, held: Any) -> bool:
     """
     if x is held:
         return True
-    if isinstance(x, dict) and isinstance(held, dict):
-        return list(x) == list(held) and all(map(stands_for, x.values(), held.values()))
-    if isinstance(x, (tuple, list)) and isinstance(held, (tuple, list)):
-        return len(x) == len(held) and all(map(stands_for, x, held))
-    if isinstance(x, set) and isinstance(held, set):
-        return x == held
+    if isinstance(x, dict):
+        return isinstance(held, dict) and stands_for([*x, *x.values()], [*held, *held.values()])
+    if isinstance(x, set):
+        same = {each: each for each in held} if isinstance(held, set) else {}
+        return x == held and all([stands_for(each, same[each]) for each in x])
+    if isinstance(x, (tuple, list)):
+        alike = isinstance(held, tuple if isinstance(x, tuple) else list)
+        return alike and len(x) == len(held) and all(map(stands_for, x, held))
     known = (*PLAIN, host().xp.generic)
     return type(x) is type(held) and isinstance(x, known) and repr(x) == repr(held)
 
@@ -146,7 +148,7 @@ def attributes(
         held = isinstance(old, Variable) or is_array(old)
         if flattened(new)[0] or (held and new is None):
             found[name] = Left(setting(own, name), new)
-        elif not (isinstance(new, PLAIN) and type(old) is type(new) and new == old):
+        elif not (isinstance(new, PLAIN) and stands_for(new, old)):
             raise TraceError(
                 f"capture: {path}/{name} goes from {old!r} to {new!r}, which is no array, and so "
                 "would stay the same in each step."

@@ -278,20 +278,32 @@ _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
 
 _BY_IDENTITY: Any = object.__eq__
+_TEXT = (str, bytes, type(None))
+_NUMBERS = (*PLAIN, tuple)
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether `==` compares `x` by identity or by value, and runs no code of the user's."""
-    if isinstance(x, PLAIN) or type(x).__eq__ is _BY_IDENTITY:
+    """Whether `==` compares `x` by identity or as text, and runs no code of the user's.
+
+    It would take 1 for True and 1.0, and 0.0 for -0.0.
+    """
+    if isinstance(x, _TEXT) or type(x).__eq__ is _BY_IDENTITY:
         return True
     if isinstance(x, (tuple, list, set)):
         return all(map(_is_plain, x))
-    return isinstance(x, dict) and all(map(_is_plain, x.values()))
+    return isinstance(x, dict) and _is_plain([*x, *x.values()])
+
+
+def _is_number(x: Any) -> bool:
+    """Whether it is a number, text, or a tuple of these and of what is compared by identity."""
+    if isinstance(x, tuple):
+        return all([_is_number(each) or type(each).__eq__ is _BY_IDENTITY for each in x])
+    return isinstance(x, PLAIN)
 
 
 def _plain_attributes(own: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Attributes of a link that are links, functions, lists, dicts, sets of such and of numbers."""
-    plain = [name for name, x in own.items() if _is_plain(x) and not isinstance(x, _NUMBERS)]
+    """Attributes of a link that are links, functions, lists, dicts, sets of such and of text."""
+    plain = [name for name, x in own.items() if _is_plain(x) and not _is_number(x)]
     names = plain or ["_params"]
     values = [own[name] for name in names]
     values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]
@@ -300,13 +312,10 @@ def _plain_attributes(own: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _numbers(own: dict[str, Any]) -> Iterator[tuple[Any, str, Any]]:
-    """Attributes of a link that are numbers, text, or tuples: for `==`, 1 would be True and 1.0."""
+    """Attributes of a link that never change by themselves."""
     for name, x in own.items():
-        if isinstance(x, _NUMBERS) and _is_plain(x):
+        if _is_number(x):
             yield own, name, x
-
-
-_NUMBERS = (*PLAIN, tuple)
 
 
 def _comparison(numbers: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
@@ -322,14 +331,16 @@ def _comparison(numbers: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
 
 
 def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any, str, Any]]:
-    """Attributes that are neither plain, nor arrays, which are read anew, nor set by the step."""
+    """Attributes that are none of these, nor arrays, which are read anew, nor set by the step."""
     for name, x in own.items():
-        if not (name in put or _is_plain(x) or is_array(x) or isinstance(x, Variable)):
-            yield own, name, mapped(_itself, x, ())  # a copy of structures
+        known = _is_plain(x) or _is_number(x) or is_array(x) or isinstance(x, Variable)
+        if not (name in put or known):
+            yield own, name, mapped(_as_held, x, ())
 
 
-def _itself(x: Any) -> Any:
-    return x
+def _as_held(x: Any) -> Any:
+    """What stands in a copy of a structure, which others change in place."""
+    return x.copy() if isinstance(x, set) else x
 
 
 def _stand(parameters: list[tuple[Any, ...]]) -> bool:

@@ -353,8 +353,20 @@ def test_what_changes_outside_is_followed(name, where):
 NUMBERS = st.sampled_from([0, 0.0, -0.0, False, 1, 1.0, True, 1 + 0j, np.float64(1), float("nan")])
 
 
-@given(NUMBERS, NUMBERS, st.booleans())
-def test_numbers_of_links_are_told_apart_by_kind_and_sign(before, after, in_tuple):
+HOLDERS = {
+    "itself": lambda number: number,
+    "in a tuple": lambda number: (number,),
+    "in a list": lambda number: [number],
+    "in a set": lambda number: {number},
+    "in a dict": lambda number: {"of": number},
+    "the key of a dict": lambda number: {number: None},
+    "in a list in a tuple": lambda number: ([number],),
+    "in a list beside a function": lambda number: [len, number],
+}
+
+
+@given(NUMBERS, NUMBERS, st.sampled_from([*HOLDERS]), st.sampled_from([*HOLDERS]))
+def test_numbers_of_links_are_told_apart_by_kind_and_sign(before, after, first, then):
     class Reading(core.Chain):
         def forward(self, x):
             return x * len(repr(self.held))
@@ -362,8 +374,8 @@ def test_numbers_of_links_are_told_apart_by_kind_and_sign(before, after, in_tupl
     link = Reading()
     captured = core.capture(lambda x: link(x))
     with core.no_backprop_mode():
-        for number in [before] * 4 + [after] * 4:
-            link.held = (number,) if in_tuple else number
+        for number, holder in [(before, first)] * 4 + [(after, then)] * 4:
+            link.held = HOLDERS[holder](number)
             assert core.as_array(captured(X)).tobytes() == core.as_array(link(X)).tobytes()
     assert captured.replayed == 7
 
