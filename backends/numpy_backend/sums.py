@@ -6,8 +6,9 @@ row, so that the rounding of each addition counts: the mean of two million numbe
 then these sums; up to so many have the bits of `numpy.sum`.
 
 Along a last axis of a few elements, as of colours or coordinates, NumPy begins anew for each of
-them. There whole slices are added, in NumPy's order: a fortieth to half of the time. Extremes and
-products of longer rows are compiled loops, where the order does not matter or costs accuracy.
+them. There whole slices are added, in NumPy's order: a fortieth to half of the time. Longer rows
+are compiled loops, which add in NumPy's order as well; of extremes it does not matter, and of
+products it costs accuracy.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from backends.numpy_backend import methods
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.math import channels, of_rows
+from backends.numpy_backend.kernels.compiled.math import channels, of_rows, pairwise
 from backends.numpy_backend.kernels.compiled.math import running as running_loops
 from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, SMALL
 
@@ -136,22 +137,25 @@ _NAMES = ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod")  # the last 
 running = {name: _accumulating(name) for name in _NAMES if hasattr(np, name)}
 
 
+def _sums(a: Any, axis: Any, dtype: Any, options: Any) -> Any:
+    """Sums of large arrays that are taken otherwise than by one call of NumPy's; None of others."""
+    if not isinstance(a, np.ndarray) or a.size < LARGE:
+        return None
+    if _own_floats(a, dtype):
+        found = _by_slices(np.add, a, axis, options)
+        if found is None and compiler.available():
+            found = channels.total(a, axis, options)
+            found = pairwise.total(a, axis, options) if found is None else found
+        if found is not None:
+            return found
+    axes = _long(a, axis, dtype, options)
+    return None if axes is None else _by_rows(a, axes, **options)
+
+
 def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """`numpy.sum`, of many rows in parts; large ones over all axes but channels in threads."""
-    if isinstance(a, np.ndarray) and a.size >= LARGE:
-        own = _own_floats(a, dtype)
-        if own and type(axis) is tuple and not options.get("keepdims") and compiler.available():
-            found = channels.total(a, axis) if options.keys() <= {"keepdims"} else None
-            if found is not None:
-                return found
-        if own:
-            found = _by_slices(np.add, a, axis, options)
-            if found is not None:
-                return found
-        axes = _long(a, axis, dtype, options)
-        if axes is not None:
-            return _by_rows(a, axes, **options)
-    return added(a, axis, dtype, **options)
+    """`numpy.sum`, of many rows in parts; of large arrays in loops and threads."""
+    found = _sums(a, axis, dtype, options)
+    return added(a, axis, dtype, **options) if found is None else found
 
 
 def multiplied(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
@@ -166,17 +170,12 @@ def multiplied(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> A
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """`numpy.mean`, of many rows in parts."""
-    if isinstance(a, np.ndarray) and a.size >= LARGE:
-        if _own_floats(a, dtype):
-            found = _by_slices(np.add, a, axis, options)
-            if found is not None:
-                return np.divide(found, a.dtype.type(a.shape[-1]), out=found)
-        axes = _long(a, axis, dtype, options)
-        if axes is not None:
-            sums = _by_rows(a, axes, **options)
-            return sums / a.dtype.type(a.size // sums.size)
-    return methods.mean(a, axis, dtype, **options)
+    """`numpy.mean`, by the same sums."""
+    found = _sums(a, axis, dtype, options)
+    if found is None:
+        return methods.mean(a, axis, dtype, **options)
+    out = found if isinstance(found, np.ndarray) else None
+    return np.divide(found, a.dtype.type(a.size // found.size), out=out)
 
 
 def _long(a: Any, axis: Any, dtype: Any, options: Any) -> tuple[int, ...] | None:

@@ -175,6 +175,33 @@ def test_each_length_of_a_short_last_axis_has_numpys_bits(short: int, dtype: str
             np.testing.assert_array_equal(function(a, axis=-1), expected, name, strict=True)
 
 
+@given(
+    st.one_of(st.integers(8, 600), st.sampled_from([4096, 50_000, 131_071, 131_072, 300_001])),
+    st.sampled_from([(), (1,), (3,), (40,), (7, 150)]),
+    st.sampled_from([*EPS]),
+    st.sampled_from(["sum", "mean"]),
+    st.booleans(),
+    st.integers(1, 2),
+    st.sampled_from([(), (np.nan,), (np.inf, -np.inf), (1e38, 1e38), (-0.0,)]),
+    st.booleans(),
+)
+def test_rows_in_one_piece_have_numpys_bits(
+    n: int, before: Any, dtype: str, name: str, keepdims: bool, threads: int, odd: Any, two: bool
+) -> None:
+    before = before[:1] if n > 5000 else before
+    a = np.random.RandomState(n).standard_normal((*before, n)).astype(dtype)
+    a[..., : len(odd)] = odd
+    a[..., :] = -0.0 if odd == (-0.0,) else a
+    a, axis = (a[..., None, :], (-2, -1)) if two else (a, None if before == (3,) else -1)
+    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
+    with using_threads(threads), np.errstate(all="ignore"):
+        got = ours(a, axis=axis, keepdims=keepdims)
+        expected: Any = numpys(a, axis=axis, keepdims=keepdims)
+    np.testing.assert_array_equal(got, expected, strict=True)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    assert type(got) is type(expected)
+
+
 @pytest.mark.parametrize("axis", [None, -1, 1, (0, 2), (0, 2, 3)])
 def test_what_is_left_out_of_a_sum_counts_nowhere(axis: Any) -> None:
     a = np.random.RandomState(0).uniform(0.99, 1.01, (8, 4, 48, 48)).astype("f")

@@ -38,14 +38,16 @@ def _sum_of_channels(x: Read3, sums: Write1, start: int, stop: int) -> None:
         sums[c] = total
 
 
-def total(x: Array, axis: Any) -> Array | None:
+def total(x: Array, axis: Any, options: Any) -> Array | None:
     """The sum over these axes, of planes in the dtype of x and over planes in float64.
 
     None where the axes are others than all but the second, or NumPy does as well.
     """
-    if x.size < LEAST or x.ndim < 3 or axis != (0, *range(2, x.ndim)):
+    if x.size < LEAST or x.ndim < 3 or axis != (0, *range(2, x.ndim)) or options.get("keepdims"):
         return None
     if x.dtype not in compiler.FLOATS or not x.flags.c_contiguous or not x.flags.aligned:
+        return None
+    if not options.keys() <= {"keepdims"}:
         return None
     channels = x.shape[1]
     sums = np.empty(channels, x.dtype)

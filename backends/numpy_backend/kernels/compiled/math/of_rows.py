@@ -74,20 +74,32 @@ def products(a: Array, axis: Any, options: Any) -> Array | None:
 def _reduced(
     loop: Any, a: Array, axis: Any, options: Any, *more: Any, longest: float = inf
 ) -> Array | None:
-    axes, shape = axis if type(axis) is tuple else (axis,), a.shape
-    kept = len(shape) - len(axes)
-    if kept < 1 or axes[-1:] not in ((-1,), (len(shape) - 1,)) or a.size < SMALL:
+    found = as_rows(a, axis, options) if a.size >= SMALL else None
+    if found is None or found[0].shape[1] > longest:
         return None
-    if type(a) is not np.ndarray or a.dtype not in FLOATS:
+    rows, shape = found
+    y = np.empty(len(rows), a.dtype)
+    parallel.divide(loop, len(rows), -(-PART // rows.shape[1]), rows, *more, y)
+    return y.reshape(shape)[()]
+
+
+def as_rows(a: Array, axis: Any, options: Any) -> tuple[Array, tuple[int, ...]] | None:
+    """Rows of what last axes hold, and the shape of what they are reduced to.
+
+    None for arrays that are no floats or do not lie in one piece, and for other axes.
+    """
+    axes, ndim = axis if type(axis) is tuple else (axis,), a.ndim
+    kept = 0 if axis is None else ndim - len(axes)
+    if not 0 <= kept < ndim or type(a) is not np.ndarray or a.dtype not in FLOATS:
         return None
-    rows, n = prod(shape[:kept]), prod(shape[kept:])
-    flags, wanted = a.flags, range(kept, len(shape))
-    if n > longest or not (flags.c_contiguous and flags.aligned and options.keys() <= {"keepdims"}):
+    if not (a.flags.c_contiguous and a.flags.aligned and options.keys() <= {"keepdims"}):
         return None
-    if any(
-        [type(i) is not int or i not in (w, w - a.ndim) for i, w in zip(axes, wanted, strict=True)]
+    if axis is not None and not all(
+        [
+            type(i) is int and i in (w, w - ndim)
+            for i, w in zip(axes, range(kept, ndim), strict=True)
+        ]
     ):
         return None
-    y = np.empty(rows, a.dtype)
-    parallel.divide(loop, rows, -(-PART // n), a.reshape(rows, n), *more, y)
-    return y.reshape(shape[:kept] + (1,) * (len(axes) if options.get("keepdims") else 0))
+    ones = (1,) * (ndim - kept) if options.get("keepdims") else ()
+    return a.reshape(prod(a.shape[:kept]), prod(a.shape[kept:])), a.shape[:kept] + ones
