@@ -28,7 +28,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 
 PART = 1 << 17  # elements of a part
-LONG = 256  # elements of a row, with more of which NumPy is as fast with extremes
+LONG = 1024  # elements of a row, with more of which NumPy is as fast with extremes
 ROWS = 128  # and with fewer rows
 NAN = number(float("nan"))
 
