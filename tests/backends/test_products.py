@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ import core.functions as F
 from backends.numpy_backend import blas, parallel, products
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.products import blocked, few_rows
+from benchmarks.isa import AVX2
 
 needs_openblas = pytest.mark.skipif(blas.control() is None, reason="NumPy has another BLAS")
 
@@ -286,3 +290,31 @@ def test_smaller_products_are_in_blocks_by_a_turned_factor_alone() -> None:
     assert blocked.product(x[:31], W.T) is None
     several = np.ones((64, 2, 64), "f"), np.ones((64, 64, 64), "f")
     assert blocked.product(several[0], several[1].transpose(0, 2, 1)) is None  # of few rows each
+
+
+OF_80 = """
+import numpy as np
+from backends.numpy_backend.kernels.compiled.products import blocked
+a = np.ones((80, 80), "f")
+print(blocked.product(a, a) is not None, blocked._few_registers())
+"""
+
+
+@needs_openblas
+@pytest.mark.skipif(not compiler.available(), reason="loops are not compiled")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="vectors of 512 bits are Intel's")
+@pytest.mark.parametrize(
+    "variables", [AVX2, {"OPENBLAS_CORETYPE": "Haswell"}], ids=["both", "BLAS"]
+)
+def test_loops_serve_smaller_products_where_blas_has_narrower_vectors(variables: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OF_80],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    served, few = [word == "True" for word in done.stdout.split()]
+    assert served is not few
+    assert few or variables is not AVX2

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.numpy_backend import parallel
+from backends.numpy_backend import blas, parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.products.few_rows import _span
 from backends.numpy_backend.kernels.compiler import (
@@ -313,6 +313,7 @@ def multiply(
 
 LEAST = 1 << 20  # multiplications; for fewer BLAS, which is called sooner, does as well
 LEAST_TURNED = 1 << 17  # the same by a turned factor, as a layer's weights: there it is slower
+LEAST_NARROW = 1 << 18  # the same where BLAS leaves half of the processor's vectors unused
 SIDE = 16  # rows and columns of such a product, at least: to pack a panel for fewer does not pay
 NARROW = 12  # columns for which vectors stay half empty
 PART = 1 << 19  # multiplications of a part
@@ -377,6 +378,33 @@ def _division(shape: tuple[int, ...], k: int, turned: tuple[bool, bool], threads
     return _Division(units, count, parts, work >= LARGE)
 
 
+def _are_many(work: int, side: int, turned: bool) -> bool:
+    """Whether loops take less time than BLAS for so many multiplications."""
+    if work >= LEAST:
+        return True
+    if side < SIDE:
+        return False
+    return work >= LEAST_TURNED if turned else work >= LEAST_NARROW and _is_blas_narrow()
+
+
+@cache
+def _is_blas_narrow() -> bool:
+    """Whether OpenBLAS takes a processor with AVX-512 for an older one, as 0.3.31 does Zen 5."""
+    found = blas.control()
+    return found is not None and found.core in OF_256_BITS and not _few_registers()
+
+
+OF_256_BITS = {
+    "Haswell",
+    "Zen",
+    "Sandybridge",
+    "Bulldozer",
+    "Piledriver",
+    "Steamroller",
+    "Excavator",
+}
+
+
 @cache
 def _few_registers() -> bool:
     """Whether the processor for which numba compiles has 16 registers for vectors, not 32."""
@@ -398,7 +426,6 @@ def _plan(
 ) -> _Plan | None:
     """The plan for factors with elements of `size` bytes; None where BLAS does as well."""
     axes, (m, k), (deep, n) = max(len(left), len(right)), left[-2:], right[-2:]
-    least = LEAST if right_strides[-1] == size or min(m, n) < SIDE else LEAST_TURNED
     if axes > AXES or k != deep or n < NARROW:
         return None
     before = (None,) * (AXES - len(left)), (None,) * (AXES - len(right))
@@ -406,7 +433,7 @@ def _plan(
     stacks = [a if b == 1 else b if a in (1, b) else 0 for a, b in zip(*lead, strict=True)]
     stack = prod(stacks)
     work = stack * m * n * k
-    if work < max(least, 1):
+    if not work or not _are_many(work, min(m, n), right_strides[-1] != size):
         return None
     several = k > DEPTH // size
     if several and m * n * size > WELL and work >= LARGE and _few_registers():
@@ -435,9 +462,7 @@ def product(
     dtype, work, other = a.dtype, a.size * b.shape[-1], b.size * a.shape[-2]
     if work < other:  # of a stack and one matrix
         work = other
-    if work < LEAST and (work < LEAST_TURNED or b.strides[-1] == b.itemsize):
-        return None
-    if work < LEAST and min(a.shape[-2], b.shape[-1]) < SIDE:
+    if not _are_many(work, min(a.shape[-2], b.shape[-1]), b.strides[-1] != b.itemsize):
         return None
     if b.dtype != dtype or dtype not in compiler.FLOATS or not (_in_order(a) and _in_order(b)):
         return None
