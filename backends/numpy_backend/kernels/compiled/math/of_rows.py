@@ -89,8 +89,10 @@ def as_rows(a: Array, axis: Any, options: Any) -> tuple[Array, tuple[int, ...]] 
     None for arrays that are no floats or do not lie in one piece, and for other axes.
     """
     axes, ndim = axis if type(axis) is tuple else (axis,), a.ndim
+    if axes[-1:] not in ((None,), (-1,), (ndim - 1,)):
+        return None
     kept = 0 if axis is None else ndim - len(axes)
-    if not 0 <= kept < ndim or type(a) is not np.ndarray or a.dtype not in FLOATS:
+    if kept < 0 or type(a) is not np.ndarray or a.dtype not in FLOATS:
         return None
     if not (a.flags.c_contiguous and a.flags.aligned and options.keys() <= {"keepdims"}):
         return None

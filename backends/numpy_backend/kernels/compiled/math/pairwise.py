@@ -8,7 +8,8 @@ are a vector, and rows, or parts of a long one, are added in threads.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,23 +26,25 @@ from backends.numpy_backend.kernels.compiler import (
     compiled,
     inlined_exactly,
 )
-from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+from core.registry.threads import num_threads
 
 LEAF = 128  # elements at most, of which NumPy makes eight sums
 EIGHT = 8  # elements at least: it adds fewer from the first to the last
 LEAST = 1 << 14  # elements, of fewer of which NumPy takes as long
-PART = 1 << 16  # elements of a part
+PART = 1 << 17  # elements of a part
+MOST = 1 << 22  # of a part of a row: its leaves are kept in a list
 
 
 @lru_cache(64)
 def halved(size: int, longest: int = LEAF) -> tuple[Array, Array]:
-    """Where the parts of a row end that NumPy halves until none is longer.
+    """The bounds of the parts of a row that NumPy halves until none is longer.
 
     And how many sums are added to that of each part, the latest first: a half's other half, the
     other half of both, and so on.
 
     >>> [numbers.tolist() for numbers in halved(300)]
-    [[72, 144, 224, 300], [0, 1, 0, 2]]
+    [[0, 72, 144, 216, 300], [0, 1, 0, 2]]
     """
     sizes, joins = np.array([size]), np.array([0])
     while (longer := sizes > longest).any():
@@ -49,19 +52,40 @@ def halved(size: int, longest: int = LEAF) -> tuple[Array, Array]:
         sizes = np.stack([half, sizes - half], axis=1).ravel()
         joins = np.stack([np.zeros_like(joins), joins + longer], axis=1).ravel()
         sizes, joins = sizes[sizes > 0], joins[sizes > 0]
-    return np.cumsum(sizes), joins
+    return np.cumsum([0, *sizes]), joins
 
 
 @emitted
-def _of_leaf(e: Emitter, row: Any, size: Any, total: Any) -> None:
-    """The sum of a leaf."""
-    eight, whole = e.variable(e.load(row, EIGHT)), size & -EIGHT
-    with e.loop(whole, EIGHT, EIGHT) as i:
-        eight.set(e.builder.fadd(eight.get(), e.load(e.at(row, i), EIGHT)))
-    one = e.variable(e.neighbours_added(eight.get()))
-    with e.loop(size, 1, whole) as i:
-        one.set(e.builder.fadd(one.get(), e.read(e.at(row, i))))
-    e.write(one.get(), total)
+def _of_leaves(e: Emitter, row: Any, bounds: Any, leaves: Any, sums: Any) -> None:
+    """The sum of each leaf, two at a time: an addition waits for the one before."""
+
+    def add_up(first: Any, count: int) -> None:
+        parts = list(pairwise(e.numbers(e.at(bounds, first), count + 1)))
+        places = [e.at(row, start) for start, _ in parts]
+        eights = [e.variable(e.load(place, EIGHT)) for place in places]
+
+        def add(leaf: int, i: Any) -> None:
+            more = e.load(e.at(places[leaf], i), EIGHT)
+            eights[leaf].set(e.builder.fadd(eights[leaf].get(), more))
+
+        sizes = [stop - start for start, stop in parts]
+        shorter = reduce(Number.least, sizes) & -EIGHT
+        with e.loop(shorter, EIGHT, EIGHT) as i:
+            for leaf in range(count):
+                add(leaf, i)
+        for leaf, size in enumerate(sizes):
+            with e.loop(size & -EIGHT, EIGHT, shorter) as i:
+                add(leaf, i)
+            total = e.variable(e.neighbours_added(eights[leaf].get()))
+            with e.loop(size, 1, size & -EIGHT) as i:
+                total.set(e.builder.fadd(total.get(), e.read(e.at(places[leaf], i))))
+            e.write(total.get(), e.at(sums, first + leaf))
+
+    whole = leaves & -2
+    with e.loop(whole, 2) as first:
+        add_up(first, 2)
+    with e.loop(leaves, 1, whole) as last:
+        add_up(last, 1)
 
 
 @inlined_exactly
@@ -79,13 +103,10 @@ def _join(sums: Any, joins: Any) -> Any:
 
 @compiled
 def _of_rows(
-    x: Read2, ends: Indices, joins: Indices, sums: Write2, y: Write1, start: int, stop: int
+    x: Read2, bounds: Indices, joins: Indices, sums: Write2, y: Write1, start: int, stop: int
 ) -> None:
     for r in range(start, stop):
-        first = 0
-        for leaf in range(ends.size):
-            _of_leaf(x[r, first:], ends[leaf] - first, sums[r, leaf:])
-            first = ends[leaf]
+        _of_leaves(x[r], bounds, joins.size, sums[r])
         y[r] = _join(sums[r], joins)
 
 
@@ -107,20 +128,21 @@ def total(a: Array, axis: Any, options: Any) -> Array | None:
         for row, place in zip(rows, np.split(y, len(y)), strict=True):
             _long(row, place)
     else:
-        ends, joins = halved(n)
-        sums = np.empty((len(rows), len(ends)), a.dtype)
-        parallel.divide(_of_rows, len(rows), -(-PART // n), rows, ends, joins, sums, y)
+        bounds, joins = halved(n)
+        sums = np.empty((len(rows), len(joins)), a.dtype)
+        parallel.divide(_of_rows, len(rows), -(-PART // n), rows, bounds, joins, sums, y)
     return y.reshape(shape)[()]
 
 
 def _long(row: Array, y: Array) -> None:
     """The sum of a row, of which parts are added in threads."""
-    ends, joins = halved(len(row), max(PART, len(row) // EIGHT**2))
-    sums = np.empty(len(ends), row.dtype)
+    part = len(row) // (2 * num_threads()) + LEAF  # for halves are not of one length
+    bounds, joins = halved(len(row), min(max(PART, part), MOST))
+    sums = np.empty(len(joins), row.dtype)
     calls = []
-    for i, part in enumerate(np.split(row, ends[:-1])):
-        leaves = halved(len(part))
-        of_leaves = np.empty((1, len(leaves[0])), row.dtype)
-        calls.append((part[None], *leaves, of_leaves, sums[i : i + 1], 0, 1))
+    for i, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        leaves = halved(stop - start)
+        of_leaves = np.empty((1, len(leaves[1])), row.dtype)
+        calls.append((row[None, start:stop], *leaves, of_leaves, sums[i : i + 1], 0, 1))
     parallel.each(_of_rows, calls)
     _of_parts(sums, joins, y)
