@@ -22,7 +22,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from backends.numpy_backend import methods
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.math import channels, of_rows, pairwise
+from backends.numpy_backend.kernels.compiled.math import channels, of_columns, of_rows, pairwise
 from backends.numpy_backend.kernels.compiled.math import running as running_loops
 from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, SMALL
 
@@ -143,13 +143,17 @@ def _sums(a: Any, axis: Any, dtype: Any, options: Any) -> Any:
         return None
     if _own_floats(a, dtype):
         found = _by_slices(np.add, a, axis, options)
-        if found is None and compiler.available():
-            found = channels.total(a, axis, options)
-            found = pairwise.total(a, axis, options) if found is None else found
+        for loops in _LOOPS if found is None and compiler.available() else ():
+            found = loops.total(a, axis, options)
+            if found is not None:
+                break
         if found is not None:
             return found
     axes = _long(a, axis, dtype, options)
     return None if axes is None else _by_rows(a, axes, **options)
+
+
+_LOOPS: Any = (channels, of_columns, pairwise)
 
 
 def total(a: Any, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
@@ -212,7 +216,7 @@ def _along(a: Any, axis: int) -> Any:
         return np.add.reduce(a, axis, keepdims=True)
     before, after = a.shape[:axis], a.shape[axis + 1 :]
     whole, rest = np.split(a, [count * ROWS], axis)
-    sums = np.add.reduce(whole.reshape(*before, count, ROWS, *after), axis + 1)
+    sums = total(whole.reshape(*before, count, ROWS, *after), axis + 1)
     if rest.size:
         sums = np.concatenate([sums, np.add.reduce(rest, axis, keepdims=True)], axis)
     return np.add.reduce(sums, axis, keepdims=True)

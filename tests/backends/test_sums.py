@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import sums
 from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled.math import of_columns
 from backends.numpy_backend.kernels.compiler import ROWS
 from core.registry.threads import using_threads
 
@@ -200,6 +202,36 @@ def test_rows_in_one_piece_have_numpys_bits(
     np.testing.assert_array_equal(got, expected, strict=True)
     np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
     assert type(got) is type(expected)
+
+
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 7, 20, 64, 300, 1030]), min_size=2, max_size=4),
+    st.data(),
+    st.sampled_from([*EPS]),
+    st.sampled_from(["sum", "mean"]),
+    st.booleans(),
+    st.integers(1, 2),
+)
+def test_columns_have_numpys_bits(
+    shape: list[int], data: Any, dtype: str, name: str, keepdims: bool, threads: int
+) -> None:
+    while np.prod(shape) > 1_000_000:
+        shape[shape.index(max(shape))] = 5
+    shape[0] *= -(-of_columns.LEAST // int(np.prod(shape))) if np.prod(shape) < 20_000 else 1
+    a = np.random.RandomState(len(shape)).standard_normal(shape).astype(dtype)
+    a.reshape(-1)[:3] = data.draw(st.sampled_from([-0.0, np.nan, np.inf, 1e38]))
+    first = data.draw(st.integers(0, a.ndim - 1))
+    axis: Any = tuple(range(first, data.draw(st.integers(first, a.ndim - 1)) + 1))
+    if math.prod([shape[i] for i in axis]) > ROWS:
+        axis = axis[:1] if shape[first] <= ROWS else ()
+    axis = axis[0] - a.ndim if len(axis) == 1 and data.draw(st.booleans()) else axis
+    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
+    with using_threads(threads), np.errstate(all="ignore"):
+        got = ours(a, axis=axis, keepdims=keepdims)
+        expected: Any = numpys(a, axis=axis, keepdims=keepdims)
+    if axis not in (-1, a.ndim - 1, (a.ndim - 1,)) or a.shape[-1] > sums.SHORT:
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    np.testing.assert_array_equal(got, expected, strict=True)
 
 
 @pytest.mark.parametrize("axis", [None, -1, 1, (0, 2), (0, 2, 3)])

@@ -8,7 +8,7 @@ are a vector, and rows, or parts of a long one, are added in threads.
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +26,7 @@ from backends.numpy_backend.kernels.compiler import (
     compiled,
     inlined_exactly,
 )
-from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from core.registry.threads import num_threads
 
 LEAF = 128  # elements at most, of which NumPy makes eight sums
@@ -56,36 +56,15 @@ def halved(size: int, longest: int = LEAF) -> tuple[Array, Array]:
 
 
 @emitted
-def _of_leaves(e: Emitter, row: Any, bounds: Any, leaves: Any, sums: Any) -> None:
-    """The sum of each leaf, two at a time: an addition waits for the one before."""
-
-    def add_up(first: Any, count: int) -> None:
-        parts = list(pairwise(e.numbers(e.at(bounds, first), count + 1)))
-        places = [e.at(row, start) for start, _ in parts]
-        eights = [e.variable(e.load(place, EIGHT)) for place in places]
-
-        def add(leaf: int, i: Any) -> None:
-            more = e.load(e.at(places[leaf], i), EIGHT)
-            eights[leaf].set(e.builder.fadd(eights[leaf].get(), more))
-
-        sizes = [stop - start for start, stop in parts]
-        shorter = reduce(Number.least, sizes) & -EIGHT
-        with e.loop(shorter, EIGHT, EIGHT) as i:
-            for leaf in range(count):
-                add(leaf, i)
-        for leaf, size in enumerate(sizes):
-            with e.loop(size & -EIGHT, EIGHT, shorter) as i:
-                add(leaf, i)
-            total = e.variable(e.neighbours_added(eights[leaf].get()))
-            with e.loop(size, 1, size & -EIGHT) as i:
-                total.set(e.builder.fadd(total.get(), e.read(e.at(places[leaf], i))))
-            e.write(total.get(), e.at(sums, first + leaf))
-
-    whole = leaves & -2
-    with e.loop(whole, 2) as first:
-        add_up(first, 2)
-    with e.loop(leaves, 1, whole) as last:
-        add_up(last, 1)
+def _of_leaf(e: Emitter, row: Any, start: Any, stop: Any, total: Any) -> None:
+    """The sum of a leaf."""
+    eight, whole = e.variable(e.load(e.at(row, start), EIGHT)), start + ((stop - start) & -EIGHT)
+    with e.loop(whole, EIGHT, start + EIGHT) as i:
+        eight.set(e.builder.fadd(eight.get(), e.load(e.at(row, i), EIGHT)))
+    one = e.variable(e.neighbours_added(eight.get()))
+    with e.loop(stop, 1, whole) as i:
+        one.set(e.builder.fadd(one.get(), e.read(e.at(row, i))))
+    e.write(one.get(), total)
 
 
 @inlined_exactly
@@ -106,7 +85,8 @@ def _of_rows(
     x: Read2, bounds: Indices, joins: Indices, sums: Write2, y: Write1, start: int, stop: int
 ) -> None:
     for r in range(start, stop):
-        _of_leaves(x[r], bounds, joins.size, sums[r])
+        for leaf in range(joins.size):
+            _of_leaf(x[r], bounds[leaf], bounds[leaf + 1], sums[r, leaf:])
         y[r] = _join(sums[r], joins)
 
 
