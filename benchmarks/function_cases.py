@@ -137,6 +137,10 @@ CASES: dict[str, Case] = {
         lambda F, x, y, b: x * y + b, lambda torch, x, y, b: x * y + b, (TABLE, TABLE, (1024,))
     ),
     "sum over rows": Case(lambda F, x: F.sum(x, 0), lambda torch, x: x.sum(0), (TABLE,)),
+    "sum of all": Case(lambda F, x: F.sum(x), lambda torch, x: x.sum(), (TABLE,)),
+    "sum of each row": Case(lambda F, x: F.sum(x, 1), lambda torch, x: x.sum(1), (TABLE,)),
+    "sum over channels": Case(lambda F, x: F.sum(x, 1), lambda torch, x: x.sum(1), (MAPS,)),
+    "mean of maps": Case(lambda F, x: F.mean(x, (2, 3)), lambda torch, x: x.mean((2, 3)), (MAPS,)),
     "mean of colours": Case(
         lambda F, x: F.mean(x, -1), lambda torch, x: x.mean(-1), ((32, 64, 64, 3),)
     ),
