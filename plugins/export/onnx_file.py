@@ -22,6 +22,7 @@ from plugins.export.sizes import CURE, Sizes
 from plugins.export.words import WORDS
 from plugins.extras import need
 from plugins.serializers.atomic import replacing, write_all
+from plugins.serializers.open_files import check_open
 
 IR_VERSIONS = dict(zip(range(18, 29), (8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14), strict=True))
 """The versions of ONNX's operators that can be written, and of the format that came with each."""
@@ -88,7 +89,7 @@ def onnx(
     if external is not None:
         external.write(file, made.graph.initializer)
     data = made.SerializeToString()
-    if hasattr(file, "write"):
+    if not isinstance(file, str | os.PathLike):
         write_all("onnx", file, data)
         return
     with replacing(file) as temporary:
@@ -101,10 +102,12 @@ def _refuse(model: Any, file: Any, opset: int, external_data: bool) -> None:
         known = f"{min(IR_VERSIONS)} to {max(IR_VERSIONS)}"
         raise ExportError(f"onnx: expected an opset from {known}, got {opset!r}.")
     need("onnx", "onnx", "core.export.onnx")
-    if external_data and not isinstance(file, str | os.PathLike):
-        raise ExportError(
-            "onnx: expected a path, beside which external_data lies, got an open file."
-        )
+    if not isinstance(file, str | os.PathLike):
+        check_open("onnx", file, "writing")
+        if external_data:
+            raise ExportError(
+                "onnx: expected a path, beside which external_data lies, got an open file."
+            )
     for path, parameter in model.namedparams() if isinstance(model, Link) else ():
         if not parameter.is_initialized:
             raise ExportError(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from core.typing import Array
 from plugins.imported.caffe_message import Message, array_of
 from plugins.imported.message import Graph, Node
 from plugins.imported.onnx_model import GraphModel
+from plugins.serializers.entries import File, contents
 
 OPSET = 20
 
@@ -79,7 +78,7 @@ class CaffeFunction(GraphModel):
     """A model of Caffe's, a `.caffemodel` file, as a link.
 
     Args:
-        model_path: The file.
+        model_path: A path, or a file open for reading bytes.
 
     It is called by names of blobs, `model(inputs={"data": x}, outputs=["fc8"])`, and gives a tuple.
     Known are the layers Convolution, Deconvolution, InnerProduct, Pooling, LRN, BatchNorm, Scale,
@@ -95,14 +94,14 @@ class CaffeFunction(GraphModel):
         CheckpointError: It has layers that are not known, by name.
     """
 
-    def __init__(self, model_path: str | os.PathLike[str]) -> None:
-        data = Path(model_path).read_bytes()
+    def __init__(self, model_path: File) -> None:
+        data, label = contents("CaffeFunction", model_path)
         try:
             graph, self._latest = _Translation(Message(data)).graph()
         except CheckpointDamaged as error:
-            raise CheckpointDamaged(f"{os.fspath(model_path)}: {error} Use another copy.") from None
+            raise CheckpointDamaged(f"{label}: {error} Use another copy.") from None
         except CheckpointError as error:
-            raise CheckpointError(f"{os.fspath(model_path)}: {error}") from None
+            raise CheckpointError(f"{label}: {error}") from None
         super().__init__(graph)
         self.blobs = tuple(self._latest)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.extras import need
+from plugins.serializers.entries import contents
 
 DEEPEST = 16
 """How deep graphs may lie in graphs."""
@@ -84,11 +85,8 @@ def read(file: str | os.PathLike[str] | Any) -> tuple[Graph, str]:
     Raises CheckpointDamaged where it is no model, and CheckpointError for one that is refused.
     """
     onnx = need("onnx", "onnx", "links.ONNXModel")
-    if isinstance(file, str | os.PathLike):
-        path = Path(file)
-        data, label, folder = path.read_bytes(), os.fspath(file), path.resolve().parent
-    else:
-        data, label, folder = file.read(), str(getattr(file, "name", "the file")), None
+    data, label = contents("ONNXModel", file)
+    folder = Path(file).resolve().parent if isinstance(file, str | os.PathLike) else None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)

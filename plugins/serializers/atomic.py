@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from plugins.serializers.open_files import check_open
+
 _TEMPORARY = re.compile(r"\..+\.(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-[0-9a-f]{8}\.tmp")
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 _FORGOTTEN = 24 * 3600.0  # seconds after which nobody writes to a file of another machine any more
@@ -68,12 +70,9 @@ def replacing(path: str | os.PathLike[str], synced: bool = True) -> Iterator[Pat
 def write_all(who: str, file: Any, data: bytes) -> None:
     """Write to an open file, which takes a part alone where it has no buffer and the disk is full.
 
-    Raises TypeError, in the name of `who`, for what is no file.
+    Raises TypeError, in the name of `who`, for what is no file of bytes.
     """
-    if not hasattr(file, "write"):
-        raise TypeError(
-            f"{who}: expected a path, or a file open for writing bytes; got {file!r:.60}."
-        )
+    check_open(who, file, "writing")
     while data:
         taken = file.write(data)
         data = data[len(data) if taken is None else taken :]  # some say nothing, and take all

@@ -17,6 +17,7 @@ import numpy as np
 from core.errors import CheckpointError, nearest
 from plugins.serializers.extended_dtypes import Array as Array
 from plugins.serializers.extended_dtypes import wrapped
+from plugins.serializers.open_files import check_open
 
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
@@ -112,10 +113,7 @@ def contents(who: str, file: File) -> tuple[bytes, str]:
     if isinstance(file, str | os.PathLike):
         with opened(who, file) as stream:
             return stream.read(), os.fspath(file)
-    if not hasattr(file, "read"):
-        raise TypeError(
-            f"{who}: expected a path, or a file open for reading bytes; got {file!r:.60}."
-        )
+    check_open(who, file, "reading")
     return file.read(), str(getattr(file, "name", "the file"))
 
 

@@ -41,6 +41,7 @@ from plugins.serializers.entries import (
     storable,
 )
 from plugins.serializers.extended_dtypes import restored, restored_dtype
+from plugins.serializers.open_files import check_open
 
 _END_OF_ARCHIVE = b"PK\x05\x06"
 
@@ -254,9 +255,6 @@ def open_archive(file: File) -> Iterator[Archive]:
         with opened("load_npz", file) as stream:
             yield Archive(stream, os.fspath(file))
         return
-    if not hasattr(file, "read"):
-        raise TypeError(
-            f"load_npz: expected a path, or a file open for reading bytes; got {file!r:.60}."
-        )
+    check_open("load_npz", file, "reading")
     seekable = file if hasattr(file, "seek") else BytesIO(file.read())
     yield Archive(seekable, str(getattr(file, "name", "the file")))

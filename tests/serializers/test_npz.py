@@ -200,9 +200,3 @@ def test_fields_may_have_names_beyond_latin_1(path):
     loaded = Bag(a=None)
     load_npz(path, loaded)
     assert loaded.values["a"].dtype == array.dtype and (loaded.values["a"] == array).all()
-
-
-@pytest.mark.parametrize("file", [None, 3])
-def test_what_is_no_file_is_refused(file):
-    with pytest.raises(TypeError, match="expected a path, or a file open for reading bytes"):
-        load_npz(file, Bag(a=1))
