@@ -180,10 +180,7 @@ def _plugin(kinds: list[str]) -> str:
         given = NAMES.get(kind, {"Thing": "Thing"})
         entries = [f'"{name}": "plugrad_thing.{kind}:{what}"' for name, what in given.items()]
         lines += ["", "", "@hookimpl", f"def register_{kind}s() -> dict[str, str]:"]
-        if len(entries) == 1:
-            lines += [f"    return {{{entries[0]}}}"]
-        else:
-            lines += ["    return {", *[f"        {entry}," for entry in entries], "    }"]
+        lines += ["    return {", *[f"        {entry}," for entry in entries], "    }"]
     return "\n".join([*lines, ""])
 
 

@@ -68,6 +68,14 @@ def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize("name", ["ab", "fastfourier", "fast-fourier-transform"])
+def test_longer_names_pass_the_lint_too(name: str, tmp_path: Path) -> None:
+    """A name of eight letters made a line of 101 that the formatter does not break."""
+    new(name, KINDS_OF_PLUGINS, str(tmp_path / "made"))
+    for what in (["check"], ["format", "--check"]):
+        run(sys.executable, "-m", "ruff", *what, "--no-cache", ".", folder=tmp_path / "made")
+
+
 def test_names_that_are_taken_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NewError, match=r"core.functions.relu is there already, from plugrad"):
         new("relu", ["link", "function"], str(tmp_path / "made"))
