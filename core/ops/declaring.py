@@ -11,7 +11,13 @@ from typing import Any
 
 from core.ops.class_reading import is_engine
 from core.ops.declaration import Declaration
-from core.ops.misdeclared import refuse_empty, refuse_reserved, refuse_strays
+from core.ops.misdeclared import (
+    refuse_displaced,
+    refuse_empty,
+    refuse_other_domain,
+    refuse_reserved,
+    refuse_strays,
+)
 from core.ops.operation import Operation
 from core.ops.settings import assigned, named, parameters
 from core.ops.specialize import Variant
@@ -36,6 +42,8 @@ def declare(cls: type[Operation]) -> None:
         del cls.outputs
     cls.declared = Declaration(cls, cls.output_names)
     refuse_strays(cls.declared)
+    refuse_displaced(cls.declared)
+    refuse_other_domain(cls.declared)
     refuse_empty(cls.declared)
     refuse_reserved(cls.declared)
     cls._plans, cls._gradient_kernels = {}, {}

@@ -6,8 +6,9 @@ from types import FunctionType
 from typing import Any
 
 from core.errors import DeclarationError, nearest
-from core.ops.class_reading import is_engine, own_classes, returns_nothing
+from core.ops.class_reading import is_engine, names, own_classes, returns_nothing
 from core.ops.declaration import Declaration
+from core.ops.types.domain import Domain
 
 _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
 
@@ -26,6 +27,35 @@ def refuse_strays(declared: Declaration) -> None:
                 f"{declared.label}.{attribute}: compute has no input {name!r}; it has "
                 f"{', '.join(declared.names)}.{nearest(name, declared.names)}"
             )
+
+
+def refuse_displaced(declared: Declaration) -> None:
+    """Raise where a gradient rule does not begin with (self, xp, g), which it is given."""
+    for rule in filter(None, (declared.joint, *declared.rules.values())):
+        _, xp, g = [*names(rule), "", "", ""][:3]
+        known = {"", *declared.names, *(declared.outputs or ("out",)), *declared.saved}
+        if xp in {*known, "g"} or g in known - {"g"}:
+            raise DeclarationError(
+                f"{declared.label}.{rule.__name__}: expected (self, xp, g) and then what forward "
+                f"has to keep, found ({', '.join(names(rule))})"
+            )
+
+
+def refuse_other_domain(declared: Declaration) -> None:
+    """Raise where the domain is none, or that of other inputs than those of `compute`."""
+    domain: Any = declared.cls.domain
+    if domain is None:
+        return
+    if not isinstance(domain, Domain):
+        raise DeclarationError(
+            f"{declared.label}.domain: expected a Domain, such as Domain({declared.names[0]}="
+            f"real(-3, 3)), got {domain!r:.60}"
+        )
+    if domain.inputs not in ((), declared.names):
+        raise DeclarationError(
+            f"{declared.label}.domain: expected the inputs of compute(self, xp, ...), "
+            f"{', '.join(declared.names)}, in this order; found {', '.join(domain.inputs)}"
+        )
 
 
 def refuse_empty(declared: Declaration) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core import Elementwise, FunctionNode, Variable
+from core import Elementwise, FunctionNode, Variable, real
 from core.errors import DeclarationError, InvalidType
 from core.functions import Multiply
 from core.graph.variable import wrap
@@ -67,28 +67,28 @@ def test_both_kinds_of_rules():
                 return g * y
 
 
-def forgotten(self, xp, x):
-    x * 2
+def forgotten(self, xp, g):
+    g * 2
 
 
-def on_no_path(self, xp, x):
-    if x.ndim:
+def on_no_path(self, xp, g):
+    if g.ndim:
         return
     for _ in range(2):
-        x = x * 2
+        g = g * 2
     return None
 
 
-def refused(self, xp, x):
+def refused(self, xp, g):
     raise NotImplementedError
 
 
-def refused_at_the_end(self, xp, x):
+def refused_at_the_end(self, xp, g):
     raise NotImplementedError from None
 
 
-def on_some_path(self, xp, x):
-    return x if x.ndim else None
+def on_some_path(self, xp, g):
+    return g if g.ndim else None
 
 
 @pytest.mark.parametrize("method", ["compute", "gradient", "gradient_x"])
@@ -99,6 +99,47 @@ def test_a_return_that_was_forgotten(method, nothing):
         type("Wrong", (FunctionNode,), methods)
     for fine in (refused, refused_at_the_end, on_some_path):
         assert type("Fine", (FunctionNode,), {**methods, method: fine}).declared
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        (real(-2, 2), r"expected a Domain, such as Domain\(x=real\(-3, 3\)\), got Input"),
+        ({"x": real(-2, 2)}, "expected a Domain, .*, got {'x'"),
+        (
+            core.Domain(y=real(-2, 2)),
+            "expected the inputs .*, x, in this order; found y$",
+        ),
+        (core.Domain(x=real(0, 1), y=real(0, 1)), "expected the inputs .*, x, .*; found x, y$"),
+    ],
+)
+def test_a_domain_that_is_none_or_of_other_inputs(domain, message):
+    """Calls failed in the middle of the engine, or were held to another number of inputs."""
+    methods = {"compute": lambda self, xp, x: x, "domain": domain}
+    with pytest.raises(DeclarationError, match=f"Wrong.domain: {message}"):
+        type("Wrong", (core.Elementwise,), methods)
+
+
+def test_inputs_of_a_domain_have_names():
+    with pytest.raises(DeclarationError, match="expected a signature as text, got Input.*by name"):
+        core.Domain(real(-2, 2))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda self, g: g,
+        lambda self, xp: xp,
+        lambda self, g, xp: g,
+        lambda self, g, x: g * x,
+        lambda self, xp, out: out,
+    ],
+)
+def test_a_gradient_rule_that_forgot_what_it_is_given(rule):
+    """The namespace came as the cotangent, whose gradient was called one of objects."""
+    for name in ("gradient", "gradient_x"):
+        with pytest.raises(DeclarationError, match=r"Wrong.*: expected \(self, xp, g\) and then"):
+            type("Wrong", (FunctionNode,), {"compute": lambda self, xp, x: x, name: rule})
 
 
 @pytest.mark.parametrize("name", ["data", "inputs", "spec", "label"])

@@ -91,17 +91,6 @@ def test_a_failure_says_which_check_and_how_to_reproduce_it():
     assert "backend = core.backend.get('numpy')" in snippet and "Off().apply((x,))" in snippet
 
 
-@pytest.mark.parametrize(
-    ("inputs", "found"), [({"y": real(-2, 2)}, "y"), ({"x": real(-2, 2), "y": real(-2, 2)}, "x, y")]
-)
-def test_a_domain_that_is_none_of_its_inputs(inputs, found):
-    class Off(Cube):
-        domain = Domain(**inputs)
-
-    with pytest.raises(DeclarationError, match=rf"inputs of compute, x, in .*; found {found}\."):
-        check_op(Off, cube, ["numpy"])
-
-
 def test_a_forward_without_a_result_for_some_inputs():
     class Off(Cube):
         def compute(self, xp, x):

@@ -70,6 +70,11 @@ class Domain:
         note: str = "",
         **inputs: Input,
     ) -> None:
+        if not isinstance(signature, str):
+            raise DeclarationError(
+                f"Domain: expected a signature as text, got {signature!r:.60}. Inputs are given by "
+                "name, as in Domain(x=real(-3, 3))."
+            )
         everywhere = tuple(kinks)
         self.signature = Signature(signature or ",".join(["()"] * len(inputs)) + "->()")
         self.values = {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()}
