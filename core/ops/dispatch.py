@@ -19,7 +19,7 @@ from core.ops.checking import checked
 from core.ops.operation import Operation
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
-from core.ops.wrappers import Compute, ensured, placed, unless_declined, whole, with_rules
+from core.ops.wrappers import Compute, ensured, placed, proved, unless_declined, whole, with_rules
 from core.registry.configuration import current_state
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
@@ -35,23 +35,35 @@ _planned: dict[str, Any] = {}  # sets of classes by the key of their kernels
 
 
 def plan_for(f: Operation, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
-    """Check inputs of these specs and plan the operation on them; remembers what it found."""
-    cls, check = type(f), current_state().check
+    """Check inputs of these specs and plan the operation on them; remembers what it found.
+
+    A plan that tells the spec of the result is remembered when a call has proved it.
+    """
+    cls: Any = type(f)
+    check = current_state().check
     known = checked(f, specs, check)
     plans, before = cls._plans, _changes
     key = key if check else ("unchecked", key)
     try:
-        plan = plans.get(key)
+        plan: Plan | None = plans.get(key)
     except TypeError:  # an unhashable setting: nothing to remember it by
         return _plan(cls, known)
-    if plan is None:
-        plan = _plan(cls, known)
+    if plan is not None:
+        return plan
+    compute, xp, result = found = _plan(cls, known)
+
+    def remember() -> None:
         with publishing:
             if len(plans) >= _LIMIT:
                 plans.clear()
             if _changes == before:
-                plans[key] = plan
-    return plan
+                plans[key] = found
+
+    # Unchecked inputs may make something else of it, and truth values beside numbers do.
+    if result is None or result.kind == "b" or not check:
+        remember()
+        return found
+    return proved(compute or cls.compute, result, remember), xp, result
 
 
 def _plan(cls: Any, specs: list[Spec]) -> Plan:

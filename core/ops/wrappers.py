@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from core.arrays.spec import Spec
+from core.arrays.spec import Spec, spec_of
 from core.ops.operands import refuse_unlike
 from core.ops.operation import Operation
 from core.ops.outputs import as_result
@@ -73,6 +73,23 @@ def ensured(compute: Compute, result: Spec) -> Compute:
         return as_result(f, compute(f, xp, *arrays), result)
 
     return ensured
+
+
+def proved(compute: Compute, result: Spec, remember: Callable[[], None]) -> Compute:
+    """The call that makes a plan proves the spec of its result, which later calls take for true."""
+
+    def proved(f: Operation, xp: Any, *arrays: Any) -> Any:
+        y = compute(f, xp, *arrays)
+        found: Any = spec_of(as_result(f, y, result))
+        if found.shape != result.shape or found.name != result.name:
+            raise TypeError(
+                f"{f.label}.compute: expected to give {result.name} of shape {result.shape}, as "
+                f"elementwise operations do of these inputs, got {found.name} of {found.shape}."
+            )
+        remember()
+        return y
+
+    return proved
 
 
 def whole(compute: Compute, operand: str) -> Compute:

@@ -142,6 +142,19 @@ def test_a_gradient_rule_that_forgot_what_it_is_given(rule):
             type("Wrong", (FunctionNode,), {"compute": lambda self, xp, x: x, name: rule})
 
 
+@pytest.mark.parametrize("result", [[1.0], (1.0,), 2.0, "text", np.ones(5, "f"), np.ones(3)])
+def test_an_elementwise_forward_that_gives_something_else(result):
+    """It was a Variable of the shape and dtype that were expected, over whatever came."""
+
+    class Wrong(core.Elementwise):
+        def compute(self, xp, x):
+            return result
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="Wrong.compute: expected to give"):
+            Wrong.call(np.ones(3, "f"))
+
+
 @pytest.mark.parametrize("name", ["data", "inputs", "spec", "label"])
 def test_a_setting_that_hides_what_nodes_have(name):
     with pytest.raises(DeclarationError, match=f"'{name}' is a part of every function node"):
