@@ -187,6 +187,7 @@ class Registry:
             _refuse_repeated(plugin, loaded.values())
         except (Exception, SystemExit) as error:
             loader.refuse_shadow(plugin, error)
+            str(error)  # made when it is read, it may tell of failed plugins: this is none yet
             plugin.state, plugin.cause = "failed", error
             plugin.claims, plugin.kernels = [], None
             if decided.strict:

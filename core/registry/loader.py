@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -91,13 +92,17 @@ def checked(hook: str, given: Any) -> Mapping[str, Any]:
         if HOOKS[hook].by_class:
             if not isinstance(name, str) or not is_target(name):
                 raise PluginError(f"{hook}() gives {name!r}; expected 'package.module:Class'.")
-        elif not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        elif not isinstance(name, str) or not _is_public(name):
             raise PluginError(f"{hook}() gives the name {name!r}; expected a public identifier.")
         if name in RESERVED:
             raise PluginError(f"{hook}() gives the name {name!r}, which is reserved.")
         if value is None or (isinstance(value, str) and not is_target(value)):
             raise PluginError(f"{hook}() gives {value!r} for {name!r}; expected {expected}.")
     return given
+
+
+def _is_public(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_") and not iskeyword(name)
 
 
 def _check_api(plugin: Plugin, subject: Any) -> None:

@@ -39,6 +39,7 @@ def refused(make, bundled, subject):
         ([("f", thing)], "returned list; expected a mapping"),
         ({"not a name": thing}, "gives the name 'not a name'; expected a public identifier"),
         ({"_private": thing}, "gives the name '_private'; expected a public identifier"),
+        ({"lambda": thing}, "gives the name 'lambda'; expected a public identifier"),
         ({7: thing}, "gives the name 7; expected a public identifier"),
         ({"of": thing}, "gives the name 'of', which is reserved"),
         ({"f": None}, "gives None for 'f'; expected"),
@@ -200,6 +201,19 @@ def test_while_a_plugin_is_imported_it_sees_the_bundled_names_only(make, bundled
     environment = make.environment([first, make.entry("b-dist", importing), bundled])
     assert environment.functions.get("second") is thing
     assert seen == {"relu": thing}
+
+
+def test_a_plugin_that_looks_up_its_own_name_is_told_why_it_is_not_there(make, bundled):
+    """The error about it told of failed plugins, and so of itself, without end."""
+
+    def subject():
+        return environment.functions.get("own")
+
+    environment = make.environment([bundled, make.entry("a-dist", subject)])
+    with pytest.warns(PluginWarning, match="no 'own'.*until then only bundled names can be used"):
+        environment.registry.plugins()
+    with pytest.raises(UnknownName, match="no 'own'.*failed to load.*no 'own'"):
+        environment.functions.get("own")
 
 
 def test_a_bundled_name_is_not_kept_waiting_by_an_import_in_another_thread(make, bundled):
