@@ -81,8 +81,10 @@ def onnx(
     _refuse(model, file, opset, external_data)
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     arrays = tuple([as_variable(x).array for x in given])
+    if any([a is None for a in arrays]):
+        raise ExportError("onnx: expected an array, or a tuple of them, as inputs, got None.")
     names = input_names or [f"x{i}" for i in range(len(arrays))]
-    axes = open_axes(arrays, names, batch, dynamic_axes or {})
+    axes = open_axes(arrays, names, batch, dynamic_axes)
     traced = _traced(model, arrays, axes, train)
     external = External() if external_data else None
     made = _Writing(traced, opset, axes, names, output_names, external).model()

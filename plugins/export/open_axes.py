@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -30,21 +30,21 @@ def open_axes(
     arrays: Sequence[Any],
     names: Sequence[str],
     batch: str | None,
-    asked: Mapping[str, Mapping[int, str]],
+    asked: Mapping[str, Mapping[int, str]] | None,
 ) -> Axes:
     """The axes that are open, each name with one size; ExportError where that cannot be."""
     found: dict[tuple[int, int], str] = {}
     for i, array in enumerate(arrays):
         if batch is not None and arrays[0].ndim and array.shape[:1] == arrays[0].shape[:1]:
             found[i, 0] = batch
-    for input_name, axes in asked.items():
+    for input_name, axes in _named(asked, names[:1]).items():
         if input_name not in names:
             raise ExportError(
                 f"onnx: expected inputs in dynamic_axes, of {', '.join(names)}, got {input_name!r}."
             )
         i = list(names).index(input_name)
         for axis, name in axes.items():
-            if not -arrays[i].ndim <= axis < arrays[i].ndim or not name:
+            if not -arrays[i].ndim <= axis < arrays[i].ndim or not (name and isinstance(name, str)):
                 raise ExportError(
                     f"onnx: expected axes of {input_name} in dynamic_axes, which has "
                     f"{arrays[i].ndim}, each with a name, got {axis}: {name!r}."
@@ -60,6 +60,20 @@ def open_axes(
                 "dynamic_axes."
             )
     return [(i, axis, name) for (i, axis), name in sorted(found.items())]
+
+
+def _named(asked: Any, names: Sequence[str]) -> Mapping[str, Mapping[int, str]]:
+    """What is asked for, where it is dicts all the way: lists of axes give these no names."""
+    if asked is None:
+        return {}
+    axes = [*asked.values()] if isinstance(asked, Mapping) else [None]
+    if not all([isinstance(each, Mapping) and {*map(type, each)} <= {int} for each in axes]):
+        example = {name: {1: "length"} for name in names}
+        raise ExportError(
+            f"onnx: expected names of axes by inputs and numbers in dynamic_axes, as {example}, "
+            f"got {asked!r:.60}."
+        )
+    return cast(Mapping[str, Mapping[int, str]], asked)
 
 
 def samples(arrays: Sequence[Any], axes: Axes, windows: bool) -> Iterator[Sizes]:

@@ -9,10 +9,11 @@ import numpy as np
 
 from core import Variable, as_variable
 from core.errors import CheckpointDamaged, CheckpointError
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.imported.caffe_message import Message, array_of
 from plugins.imported.message import Graph, Node
-from plugins.imported.onnx_model import GraphModel
+from plugins.imported.onnx_model import GraphModel, named_arrays
 from plugins.serializers.entries import File, contents
 
 OPSET = 20
@@ -105,6 +106,7 @@ class CaffeFunction(GraphModel):
         super().__init__(graph)
         self.blobs = tuple(self._latest)
 
+    @checked
     def forward(
         self, inputs: Mapping[str, Array], outputs: Sequence[str], disable: Sequence[str] = ()
     ) -> tuple[Variable, ...]:
@@ -127,7 +129,7 @@ class CaffeFunction(GraphModel):
                 f"CaffeFunction: expected names of blobs ({', '.join(self.blobs)}), got "
                 f"{', '.join(map(repr, unknown))}."
             )
-        given = {name: as_variable(x) for name, x in inputs.items()}
+        given = {name: as_variable(x) for name, x in named_arrays("CaffeFunction", inputs).items()}
         return tuple(self._run(given, [self._latest[name] for name in outputs], disable))
 
 
@@ -185,7 +187,15 @@ class _Translation:
         settings = layer.message(number) if number else Message(b"")
         blobs = [array_of(blob) for blob in layer.messages(places[3])]
         results = [f"{top}:{len(self._nodes)}" for top in tops]
-        translate(_Layer(self, name, settings, blobs, bottoms, results))
+        try:
+            translate(_Layer(self, name, settings, blobs, bottoms, results))
+        except CheckpointError:
+            raise
+        except (IndexError, ValueError):  # of what is counted or shaped otherwise than it should be
+            raise CheckpointDamaged(
+                f"layer {name}: expected what a {kind} has, got {len(bottoms)} inputs, "
+                f"{len(results)} outputs and arrays of {[b.shape for b in blobs]}."
+            ) from None
         self._latest.update(zip(tops, results, strict=True))
 
     def add(self, layer: str, op: str, inputs: Any, outputs: Any, **settings: Any) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from core import Link, Parameter, Variable, as_variable
 from core.errors import CheckpointError, nearest
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.imported.message import Graph, Node, read
 from plugins.imported.operators import OPERATORS
@@ -113,6 +114,7 @@ class ONNXModel(GraphModel):
         _refuse_unknown(graph, label)
         super().__init__(graph)
 
+    @checked
     def forward(
         self,
         *arrays: Array,
@@ -132,6 +134,7 @@ class ONNXModel(GraphModel):
         Raises:
             ValueError: Names are unknown, or arrays are missing.
         """
+        named_arrays("ONNXModel", inputs or {})
         given = dict(inputs or {}) | dict(zip(self.input_names, arrays, strict=False))
         if set(given) != set(self.input_names) or len(arrays) > len(self.input_names):
             got = list(inputs) if inputs else f"{len(arrays)} arrays"
@@ -142,6 +145,13 @@ class ONNXModel(GraphModel):
         if inputs is not None or outputs is not None:
             return dict(zip(wanted, found, strict=True))
         return found[0] if len(found) == 1 else tuple(found)
+
+
+def named_arrays(who: str, inputs: Any) -> Mapping[str, Array]:
+    """The inputs, where they are arrays by name; TypeError for anything else."""
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f"{who}: expected inputs by name, as a dict, got {inputs!r:.60}.")
+    return inputs
 
 
 def _value(x: Any) -> Any:

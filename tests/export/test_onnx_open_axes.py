@@ -174,6 +174,12 @@ def test_pooling_of_whole_images():
         assert [n.op_type for n in message.graph.node] == [f"Global{kind}", "Identity"]
 
 
+def test_inputs_that_are_none_are_refused():
+    for inputs in (None, (None,)):
+        with pytest.raises(ExportError, match="expected an array, or a tuple of them, as inputs"):
+            exported(F.relu, inputs)
+
+
 def test_what_cannot_be_open_is_refused():
     x = np.zeros((2, 4, 3), "f")
     for model, said in (
@@ -189,6 +195,10 @@ def test_what_cannot_be_open_is_refused():
             exported(model, x, dynamic_axes=LENGTH)
     for axes, said in (
         ({"y": {1: "n"}}, "expected inputs in dynamic_axes, of x0, got 'y'"),
+        ({"x0": [1]}, r"as {'x0': {1: 'length'}}, got {'x0': \[1\]}"),
+        ({"x0": {"1": "n"}}, "expected names of axes by inputs and numbers"),
+        ("x0", "expected names of axes by inputs and numbers.*, got 'x0'"),
+        ({"x0": {1: 5}}, "each with a name, got 1: 5"),
         ({"x0": {3: "n"}}, "which has 3, each with a name, got 3: 'n'"),
         ({"x0": {1: ""}}, "each with a name, got 1: ''"),
         ({"x0": {1: "n", 2: "n"}}, "axes of one size for the name 'n', got 4, and 3 of axis 2"),

@@ -251,3 +251,27 @@ def test_what_is_refused(tmp_path):
     fields = {1: "fc", 2: "InnerProduct", 3: "x", 4: "y", 7: lying}
     with pytest.raises(CheckpointDamaged, match="expected 1099511627776 numbers"):
         L.CaffeFunction(saved(tmp_path, [message(fields)]))
+
+
+@pytest.mark.parametrize(
+    "it",
+    [
+        layer("Convolution", "it", ["x"], ["y"], {1: 2, 4: 3}),
+        layer("InnerProduct", "it", ["x"], ["y"], {1: 3}),
+        layer("InnerProduct", "it", ["x"], [], {1: 3}, [np.ones((3, 4), "f")]),
+        layer("BatchNorm", "it", ["x"], ["y"], blobs=[np.ones(2, "f")]),
+        layer("Eltwise", "it", ["x"], ["y"], {1: 9}),
+    ],
+)
+def test_layers_that_lack_their_arrays_are_told_by_name(it, tmp_path):
+    """A model that was written before it was trained has none."""
+    with pytest.raises(CheckpointDamaged, match="caffemodel: layer it: expected what a .* has"):
+        L.CaffeFunction(saved(tmp_path, [it]))
+
+
+def test_names_of_blobs_come_in_a_list_and_inputs_by_name(tmp_path):
+    model = L.CaffeFunction(saved(tmp_path, [layer("ReLU", "it", ["x"], ["y"])]))
+    with pytest.raises(TypeError, match="expected outputs to be a tuple of strings, got str 'y'"):
+        model(inputs={"x": np.ones((2, 3), "f")}, outputs="y")
+    with pytest.raises(TypeError, match="CaffeFunction: expected inputs by name, as a dict"):
+        model(inputs=[np.ones((2, 3), "f")], outputs=["y"])

@@ -124,8 +124,10 @@ def test_names_are_told():
         (lambda: model(), r"expected \['x0'\], got 0 arrays"),
         (lambda: model(inputs={"a": np.zeros((2, 3), "f")}), r"got \['a'\]"),
         (lambda: model(np.zeros((2, 3), "f"), outputs=["z"]), "no values called z"),
+        (lambda: model(np.zeros((2, 3), "f"), outputs="y0"), "outputs to be a tuple of strings"),
+        (lambda: model(inputs=[np.zeros((2, 3), "f")]), "expected inputs by name, as a dict"),
     ]:
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises((ValueError, TypeError), match=text):
             call()
 
 
