@@ -37,7 +37,7 @@ def read_image(file: Any, name: str, dtype: DType, who: str) -> np.ndarray[Any, 
             found = np.asarray(image)
     except FileNotFoundError:
         raise
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
         raise DatasetDamaged(
             f"{who}: {name} cannot be read as an image: {error}.{instead(file, PNG, JPEG)}"
         ) from error

@@ -20,6 +20,9 @@ from plugins.datasets.image_files import float_dtype, label_array, listed_pairs,
 from plugins.datasets.per_process import PerProcess
 from plugins.formats import ZIP, instead
 
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+"""What zipfile raises for what is damaged, has a password, or is packed as it does not know."""
+
 
 class _Archive:
     """A zip archive of images, opened by each process for itself."""
@@ -43,8 +46,10 @@ class _Archive:
                 content = archive.read(name)
         except KeyError:
             raise DatasetMissing(f"{self._who}: there is no {where}.") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise DatasetDamaged(f"{self._who}: {where} is damaged: {error}") from error
+        except _UNREADABLE as error:
+            raise DatasetDamaged(
+                f"{self._who}: {where} is damaged, or cannot be unpacked here: {error}."
+            ) from error
         return read_image(io.BytesIO(content), where, self._dtype, self._who)
 
 

@@ -205,6 +205,24 @@ def test_without_pillow_the_extra_is_named(folder):
     assert "pip install 'plugrad[image]'" in done.stderr
 
 
+@pytest.mark.parametrize(("place", "value"), [(6, 1), (8, 97)])
+def test_files_with_a_password_or_packed_otherwise_are_named(archive, place, value):
+    data = bytearray(archive.read_bytes())
+    for header, later in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):  # in both places
+        for at in range(len(data)):
+            if data.startswith(header, at):
+                data[at + place + later] = value
+    archive.write_bytes(data)
+    with pytest.raises(DatasetDamaged, match=r"sub/grey.png in .*images.zip .*cannot be unpacked"):
+        D.ZippedImageDataset(archive)[0]
+
+
+def test_images_that_are_too_large_to_be_true_are_named(folder, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 5)
+    with pytest.raises(DatasetDamaged, match="grey.png cannot be read .*: .*exceeds limit"):
+        D.ImageDataset(["grey.png"], folder)[0]
+
+
 def test_threads_share_an_archive(archive):
     dataset = D.MultiZippedImageDataset([archive] * 20)
     with MultithreadIterator(dataset, 40, shuffle=False, n_threads=8) as iterator:
