@@ -8,13 +8,12 @@ from typing import TypeAlias
 from core import Link
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, File, contents
 from plugins.serializers.keras_file import KINDS, Layer, layers_of
 from plugins.serializers.keras_names import Unit, units_of
 from plugins.serializers.keras_settings import NORMS
 from plugins.serializers.loading import EntriesDeserializer, load_entries
-from plugins.serializers.matching import Mapped, Matches, Matching, renamed, shapes_of
+from plugins.serializers.matching import Mapped, Matches, Matching, check_link, renamed, shapes_of
 
 Shapes: TypeAlias = Mapping[str, Sequence[int] | None]
 Fitting: TypeAlias = tuple[Layer, dict[str, Array]]
@@ -68,7 +67,7 @@ def load_keras(
     model  file   shape
     W, b   dense  (3, 2), (2,)
     """
-    check_serializable("load_keras", model)
+    check_link("load_keras", model)
     data, label = contents("load_keras", file)
     layers, ordered = layers_of(data, label)
     layers = [*_renamed(layers, mapping)]

@@ -101,12 +101,15 @@ def renamed(name: str, mapping: Mapped) -> str | None:
     if mapping is None:
         return name
     if callable(mapping):
-        return mapping(name)
+        new = mapping(name)
+        _refuse_others({name: new})
+        return new
     if not isinstance(mapping, Mapping):
         raise TypeError(
             "mapping: expected a dict from beginnings of names to other ones, or a function of a "
             f"name, got {mapping!r}"
         )
+    _refuse_others(mapping)
     mapping = {key.strip("/").replace("/", "."): new for key, new in mapping.items()}
     parts = name.split(".")
     for n in range(len(parts), -1, -1):
@@ -117,6 +120,24 @@ def renamed(name: str, mapping: Mapped) -> str | None:
                 return None
             return ".".join([*filter(None, [new.strip("/").replace("/", ".")]), *parts[n:]])
     return name
+
+
+def _refuse_others(mapping: Mapping[Any, Any]) -> None:
+    for name, new in mapping.items():
+        if not isinstance(name, str) or not isinstance(new, str | None):
+            raise TypeError(
+                "mapping: expected a name for each name, or None for what is left out, got "
+                f"{new!r:.60} for {name!r:.60}."
+            )
+
+
+def check_link(who: str, model: Any) -> None:
+    """Raise TypeError, in the name of `who`, for what is no link."""
+    if not isinstance(model, Link):
+        raise TypeError(
+            f"{who}: expected a path or file and then a link, whose arrays these are; got "
+            f"{model!r:.60}."
+        )
 
 
 def units_in(

@@ -12,10 +12,17 @@ import numpy as np
 from core import Link, Parameter
 from core.errors import CheckpointError
 from core.errors.kinds import checked
-from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, File, contents, is_none
 from plugins.serializers.loading import EntriesDeserializer, load_entries
-from plugins.serializers.matching import Mapped, Matches, Matching, joined, renamed, shapes_of
+from plugins.serializers.matching import (
+    Mapped,
+    Matches,
+    Matching,
+    check_link,
+    joined,
+    renamed,
+    shapes_of,
+)
 from plugins.serializers.safetensors_file import TensorEntries
 from plugins.serializers.shards import gathered, index_of
 from plugins.serializers.torch_file import EXTRA, tensors_of
@@ -64,7 +71,7 @@ def load_torch(
     W      fc.weight  (2, 3)
     b      fc.bias    (2,)
     """
-    check_serializable("load_torch", model)
+    check_link("load_torch", model)
     tensors, label, ordered = _read(file)
     tensors, called = _renamed(put_together(tensors), mapping)
     matches, found = _Matching(model, tensors, label, called, ordered).match()

@@ -10,9 +10,17 @@ from core import Link
 from core.errors import CheckpointError
 from core.errors.kinds import checked
 from plugins.serializers.atomic import replacing, write_all
-from plugins.serializers.dictionary import check_serializable, values_of
+from plugins.serializers.dictionary import values_of
 from plugins.serializers.entries import Array, File, is_none
-from plugins.serializers.matching import Mapped, Matches, Row, joined, renamed, shapes_of
+from plugins.serializers.matching import (
+    Mapped,
+    Matches,
+    Row,
+    check_link,
+    joined,
+    renamed,
+    shapes_of,
+)
 from plugins.serializers.safetensors_file import to_bytes
 from plugins.serializers.torch_names import Part, Unit, units_of
 from plugins.serializers.torch_writing import write
@@ -50,7 +58,7 @@ def save_torch(file: File, model: Link, mapping: Matches | Mapped = None) -> Mat
     lateral/W  rnn.weight_hh_l0                (12, 3)       gates interleaved
     upward/b   rnn.bias_ih_l0, rnn.bias_hh_l0  (12,), (12,)  summed, gates interleaved
     """
-    check_serializable("save_torch", model)
+    check_link("save_torch", model)
     entries = _complete(model)
     table, tensors = _tensors(model, entries, mapping)
     if not isinstance(file, str | os.PathLike):
