@@ -59,8 +59,7 @@ def plan_for(f: Operation, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
             if _changes == before:
                 plans[key] = found
 
-    # Unchecked inputs may make something else of it, and truth values beside numbers do.
-    if result is None or result.kind == "b" or not check:
+    if result is None or not check:  # unchecked inputs may make something else of it
         remember()
         return found
     return proved(compute or cls.compute, result, remember), xp, result
@@ -81,9 +80,8 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
         form = broadcasts, wide, mixed
         compute = with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
     xp = max(specs, key=lambda spec: prod(spec.shape)).xp
-    operand = cls.operand if cls._elementwise else None
-    if result is not None and result.kind in "biu" and operand is not None:
-        compute = whole(compute, operand)
+    if result is not None and result.kind in "iu" and _with_number(cls):
+        compute = whole(compute, cls.operand, result.dtype)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     compute = placed(compute, backend.around(specs[0].device))
@@ -91,12 +89,21 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
 
 
 def _result(cls: Any, specs: list[Spec]) -> Spec | None:
-    """What is known of the result: the dtype of the first input that is not a condition."""
+    """What is known of the result: the dtype of the first input that is not a condition.
+
+    Truth values with a number count as numbers of the library's own integers.
+    """
     if not cls.keeps_dtype:
         return None
     lead = next((spec for spec in specs if spec.kind != "b"), specs[0])
-    shape = broadcast_shapes([spec.shape for spec in specs])
-    return intern(lead.backend, shape, lead.dtype, lead.device)
+    shape, dtype = broadcast_shapes([spec.shape for spec in specs]), lead.dtype
+    if lead.kind == "b" and _with_number(cls):
+        dtype = lead.backend.asarray(0).dtype
+    return intern(lead.backend, shape, dtype, lead.device)
+
+
+def _with_number(cls: Any) -> bool:
+    return cls._elementwise and cls.operand is not None
 
 
 def _kernel(cls: type[Operation], backend: Backend, spec: Spec) -> Any:

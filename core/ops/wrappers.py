@@ -92,11 +92,14 @@ def proved(compute: Compute, result: Spec, remember: Callable[[], None]) -> Comp
     return proved
 
 
-def whole(compute: Compute, operand: str) -> Compute:
+def whole(compute: Compute, operand: str, dtype: Any) -> Compute:
     """Arithmetic of integers with a number, the setting `operand`, which has to be one of them."""
 
-    def whole(f: Operation, xp: Any, *arrays: Any) -> Any:
-        refuse_unlike(f.label, [getattr(f, operand)], arrays[0])
-        return compute(f, xp, *arrays)
+    def whole(f: Operation, xp: Any, x: Any) -> Any:
+        x, number = x if x.dtype == dtype else xp.astype(x, dtype), getattr(f, operand)
+        refuse_unlike(f.label, [number], x)
+        if type(number) is bool:  # not every library takes True for 1
+            setattr(f, operand, int(number))
+        return compute(f, xp, x)
 
     return whole

@@ -228,7 +228,7 @@ def test_a_step_takes_the_memory_of_its_activations_and_of_no_gradient_twice(
     freeing, allowed, accumulated
 ):
     """Of the new gradients alone the plain backward, which keeps the activations, has as many."""
-    layers, n = 20, 100
+    layers, n = 40, 100  # a product packs a factor, which is one more array
     weights = [Variable(array(n, n) / n) for _ in range(layers)]
 
     def loss():

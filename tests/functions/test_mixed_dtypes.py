@@ -102,3 +102,19 @@ def test_biases_have_the_dtype_of_x(name):
 def test_operators_on_a_variable_and_an_array_of_another_dtype():
     x, array = Variable(np.ones((2, 2), "f")), np.ones((2, 2))
     assert (x @ array).dtype == (array @ x).dtype == F.matmul(x, array).dtype == "float64"
+
+
+@pytest.mark.parametrize("number", [2, -1, True])
+@pytest.mark.parametrize(
+    "function", [lambda x, n: x + n, lambda x, n: n - x, lambda x, n: x * n, lambda x, n: x - n]
+)
+@pytest.mark.parametrize("name", ["numpy", "strict"])
+def test_truth_values_with_a_number_are_whole_numbers(name, function, number):
+    truth = backend.get(name).asarray([True, False])
+    y = function(Variable(truth), number)
+    assert y.backend.dtype_name(y.array.dtype) == "int64" and y.dtype == y.array.dtype
+    assert backend.to_host(y.array).tolist() == function(np.array([1, 0]), int(number)).tolist()
+    total = y * F.sum(y)  # of dtypes that have to be alike
+    assert total.dtype == y.dtype
+    with pytest.raises(InvalidType, match="whole numbers beside int64"):
+        function(Variable(truth), 0.5)

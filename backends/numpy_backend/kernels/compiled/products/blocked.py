@@ -472,9 +472,18 @@ def product(
         return None
     if plan.copied:
         b = np.ascontiguousarray(b)
-    y, (of_a, of_b) = np.empty(plan.stack, dtype), plan.before
+    y, (of_a, of_b) = np.empty(plan.shape, dtype), plan.before
     units, size, parts, large = plan.division
     biases = _NO_BIAS[dtype.itemsize == 8] if bias is None else bias
-    arguments = (y, a[of_a], b[of_b], biases, int(bias is not None), *units, 0, size)
+    arguments = (
+        y.reshape(plan.stack),
+        a[of_a],
+        b[of_b],
+        biases,
+        int(bias is not None),
+        *units,
+        0,
+        size,
+    )
     parallel.share(multiply, arguments, parts, among, small=not large)
-    return y.reshape(plan.shape)
+    return y
