@@ -177,6 +177,10 @@ def _sums(comm: Communicator) -> None:
         demand(found.shape == sum_.shape, "allreduce")
         demand(found.dtype == sum_.dtype, "allreduce")
         demand(np.allclose(found.astype("D"), sum_.astype("D"), rtol=1e-5, atol=1e-6), "allreduce")
+    x = np.ones(3, "<f4" if comm.rank % 2 else ">f4")
+    total = comm.allreduce(x)
+    demand(total.dtype == x.dtype, "allreduce of bytes in other orders")
+    demand(total.tolist() == [comm.size] * 3, "allreduce of bytes in other orders")
 
 
 def _bits(comm: Communicator) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -184,6 +184,30 @@ class _OrderedSum(_Requests):
         add_in_order([self._parts.get(rank, mine) for rank in range(self._comm.size)], total)
         self._parts.clear()
         return total
+
+
+class Swapped(Pending):
+    """A sum of what has its bytes in another order than this machine, which MPI has no name for.
+
+    Ranks may have theirs in different orders: each keeps its own.
+    """
+
+    def __init__(self, buffer: Any, begin: Callable[[Any], Pending]) -> None:
+        super().__init__()
+        self._buffer, self._native = buffer, buffer.astype(buffer.dtype.newbyteorder("="))
+        self._sum = begin(self._native)
+
+    def test(self) -> bool:
+        """Let the sum go on; whether it has come to its end."""
+        return self._sum.test()
+
+    def wait(self) -> None:
+        """Take the sum when it has come to its end."""
+        self._sum.wait()
+        if self._sum.result is None:
+            self._buffer[...] = self._native
+        else:
+            self.result = self._sum.result.astype(self._buffer.dtype)
 
 
 def _words(array: Any) -> Any:

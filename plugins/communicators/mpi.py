@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from core.training import Pending
 from plugins.communicators.argument import refuse_other
 from plugins.communicators.at_end import at_end, not_at_end
 from plugins.communicators.global_except_hook import add_hook, end_all
-from plugins.communicators.messages import Messages, counted
+from plugins.communicators.messages import Messages, Swapped, counted
 from plugins.communicators.shared_memory import SharedMemory, is_possible
 from plugins.communicators.waiting import Waiting
 from plugins.communicators.watched import be_watched, leave
@@ -286,30 +286,29 @@ class MpiCommunicator(Waiting):
 
     def iallreduce(self, buffer: Any) -> Pending:
         """Begin to sum a contiguous host array over all ranks, in place."""
-        return self._begin_sum(buffer, self._beside)
+        return self._begin_sum(buffer, self._beside.iallreduce)
 
     def _sum(self, buffer: Any) -> None:
-        self._begin_sum(buffer, self._here).wait()
+        self._begin_sum(buffer, self._here.iallreduce).wait()
 
-    def _begin_sum(self, buffer: Any, channel: Messages) -> Pending:
+    def _begin_sum(self, buffer: Any, begin: Callable[[Any], Pending]) -> Pending:
         if self.size == 1:
             return Pending()
-        if not buffer.dtype.isnative:  # which MPI has no name for
-            return super().iallreduce(buffer)
-        return channel.iallreduce(buffer)
+        return begin(buffer) if buffer.dtype.isnative else Swapped(buffer, begin)
 
     def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to sum an array of which each rank gets a part."""
-        if self.size == 1 or not buffer.dtype.isnative:
+        if self.size == 1:
             return super().ireduce_scatter(buffer, bounds)
-        return self._beside.ireduce_scatter(buffer, bounds)
+        return self._begin_sum(buffer, lambda own: self._beside.ireduce_scatter(own, bounds))
 
     def isum(
         self, buffer: Any, weight: float = 1.0, bounds: Sequence[int] | None = None
     ) -> Pending:
         """Begin to sum gradients, multiplied as they are written to shared memory."""
-        if isinstance(self._beside, SharedMemory) and buffer.dtype.isnative:
-            return self._beside.isum(buffer, weight, bounds)
+        beside = self._beside
+        if isinstance(beside, SharedMemory):
+            return self._begin_sum(buffer, lambda own: beside.isum(own, weight, bounds))
         return super().isum(buffer, weight, bounds)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
