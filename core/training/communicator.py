@@ -33,14 +33,15 @@ class Communicator(Collectives):
     - `batched_copy`: taken for ChainerMN's sake; gradients are always packed.
     """
 
-    def compare_models(self, what: str, model: Link) -> None:
-        """Raise on every rank where parameters, their shapes or dtypes are not alike on all."""
+    def compare_models(self, what: str, model: Link, *settings: Any) -> None:
+        """Raise on every rank where parameters, shapes, dtypes or `settings` are not alike."""
         if not isinstance(model, Link):
             raise CommunicatorError(
                 f"{what}: expected a model, which is a link, got {type(model).__name__}."
             )
         named = sorted(model.namedparams())
-        self.compare(what, [(path, p.array is not None and shown(p.array)) for path, p in named])
+        known = [(path, p.array is not None and shown(p.array)) for path, p in named]
+        self.compare(what, [*settings, *known])
 
     def bcast_data(self, model: Link) -> None:
         """Give the model of every rank the parameters and persistent values of rank 0.
@@ -69,7 +70,8 @@ class Communicator(Collectives):
         A parameter without a gradient on some ranks is an error on all of them; with `zero_fill`
         these count as zeros. One without a gradient on any rank stays without.
         """
-        self.compare_models("mean of gradients", model)
+        # Buffers of other sizes or dtypes would be added as if they were alike.
+        self.compare_models("mean of gradients", model, *self.get_config().items())
         named = sorted(model.namedparams(include_uninit=False))
         gradients = Buckets(self, [parameter for _, parameter in named])
         gradients.allreduce(1 / self.size, None if zero_fill else self.size)

@@ -29,6 +29,17 @@ def trained(rate=0.1, prepare=lambda optimizer: None):
     optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
 
 
+def mean_by_settings_of_its_own(name, value):
+    """Gradients that travel in other buffers on one of the ranks."""
+    model, before = core.links.Linear(2, 3), comm.get_config(name)
+    model.W.grad, model.b.grad = np.ones((3, 2), "f"), np.ones(3, "f")
+    comm.set_config(name, value if comm.rank else before)
+    try:
+        comm.multi_node_mean_grad(model)
+    finally:
+        comm.set_config(name, before)
+
+
 def of_other_calls():
     """Shapes, calls and roots that differ are an error on every rank, after which all go on."""
     x = np.ones(2, "f")
@@ -43,6 +54,8 @@ def of_other_calls():
         "scale": lambda: trained(prepare=lambda each: each.set_loss_scale(1 + comm.rank)),
         "frozen": lambda: trained(prepare=lambda each: comm.rank or each.target.disable_update()),
         "model": lambda: comm.bcast_data(core.links.Linear(2 + comm.rank, 3)),
+        "setting": lambda: mean_by_settings_of_its_own("allreduce_grad_dtype", "float16"),
+        "buffers": lambda: mean_by_settings_of_its_own("bucket_bytes", 4),
     }.items():
         try:
             call()
