@@ -107,15 +107,15 @@ class _FromMaster(Iterator):
         batch, self._told = self._comm.bcast_obj((batch, own), self._master)
         return batch
 
-    def __next__(self) -> list[Any]:
-        """The master's next batch; StopIteration on all ranks after its last one."""
+    def __next__(self) -> Any:
+        """The master's next batch as it is; StopIteration on all ranks after its last one."""
         batch = None
         if self._comm.rank == self._master:
             batch = next(self._actual, None)
         batch = self._tell(batch)
         if batch is None:
             raise StopIteration
-        return list(batch)
+        return batch
 
     def __getattr__(self, name: str) -> Any:
         if name in _TOLD:

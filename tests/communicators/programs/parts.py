@@ -53,6 +53,13 @@ def iterators_():
     assert len(batches) == 3 and len({*map(str, comm.allgather_obj(batches))}) == 1
     assert sorted(sum(batches, [])) == [(size - 1) * 100 + i for i in range(5)]
 
+    class Arrays(core.dataset.Iterator):
+        def __next__(self):
+            return {"x": np.full((2, 3), rank), "t": np.arange(2)}
+
+    batch = chainermn.create_multi_node_iterator(Arrays(), comm, size - 1).next()
+    assert {*batch} == {"x", "t"} and batch["x"].tolist() == [[size - 1] * 3] * 2
+
     core.seed(rank)
     alike = chainermn.create_synchronized_iterator(iterators.SerialIterator(DATA, 3), comm)
     seen = [alike.next() for _ in range(9)]
