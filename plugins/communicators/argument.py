@@ -14,6 +14,15 @@ def refuse_other(where: str, name: str, value: Any, kind: type, such_as: str) ->
         raise TypeError(f"{where}: expected {name} to be {such_as}, got {got}.")
 
 
+def refuse_again(where: str, value: Any, made: type) -> None:
+    """Raise TypeError for what is one of all ranks already, whose steps would be taken twice."""
+    if isinstance(value, made):
+        raise TypeError(
+            f"{where}: expected one of a process alone, got a {type(value).__name__}, which is one "
+            "of all ranks already. Take it as it is."
+        )
+
+
 def refuse_no_communicator(where: str, comm: Any) -> None:
     """Raise TypeError for what is no communicator."""
     refuse_other(where, "comm", comm, Communicator, "what create_communicator(...) makes")

@@ -10,9 +10,9 @@ from core.dataset import concat_examples
 from core.errors.kinds import checked
 from core.training import Communicator
 from core.training.reporter import report_scope
-from plugins.communicators.argument import refuse_no_communicator, refuse_other
+from plugins.communicators.argument import refuse_again, refuse_no_communicator, refuse_other
 from plugins.training.calling import call_with
-from plugins.training.extensions.evaluator import Evaluator
+from plugins.training.extensions.evaluator import Evaluator, found_by
 
 
 class MultiNodeEvaluator(Evaluator):
@@ -25,7 +25,8 @@ class MultiNodeEvaluator(Evaluator):
     def evaluate(self) -> dict[str, Any]:
         """The means over all ranks, on all of them."""
         self._weights = {}
-        means = {key: _number(value) for key, value in super().evaluate().items()}
+        own = found_by(f"{type(self).__name__}.evaluate", super().evaluate())
+        means = {key: _number(value) for key, value in own.items()}
         dataset: Any = getattr(self.get_iterator("main"), "dataset", None)
         examples = len(dataset) if hasattr(dataset, "__len__") else 1
         everywhere = self._communicator.allgather_obj(
@@ -54,6 +55,7 @@ def create_multi_node_evaluator(actual_evaluator: Evaluator, communicator: Commu
     who = "create_multi_node_evaluator"
     refuse_other(who, "actual_evaluator", actual_evaluator, Evaluator, "an evaluator")
     refuse_other(who, "communicator", communicator, Communicator, "a communicator")
+    refuse_again(who, actual_evaluator, MultiNodeEvaluator)
     own = type(actual_evaluator)
     made: Any = object.__new__(type(f"MultiNode{own.__name__}", (MultiNodeEvaluator, own), {}))
     made.__dict__ = vars(actual_evaluator)
@@ -117,4 +119,5 @@ class GenericMultiNodeEvaluator(Evaluator):
         found = None
         if everywhere is not None:
             found = self.aggregate([result for each in everywhere for result in each])
-        return dict(self.comm.bcast_obj(found, self.root))
+        found = self.comm.bcast_obj(found, self.root)
+        return dict(found_by(f"{type(self).__name__}.aggregate", found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -164,9 +164,11 @@ def multi_node_snapshot(
     refuse_no_communicator("multi_node_snapshot", comm)
     what = "what extensions.snapshot(...) makes"
     refuse_other("multi_node_snapshot", "snapshot", snapshot, Snapshot, what)
-    sets = (
-        [[*range(comm.size)]] if replica_sets is None else [sorted(each) for each in replica_sets]
-    )
+    sets = [[*range(comm.size)]]
+    if replica_sets is not None:
+        for each in replica_sets:
+            refuse_other("multi_node_snapshot", "replica_sets", each, Iterable, "lists of ranks")
+        sets = [sorted(each) for each in replica_sets]
     given = [rank for each in sets for rank in each]
     for rank in given:
         comm._peer("multi_node_snapshot", rank, itself=True)

@@ -20,7 +20,7 @@ from core.link import Link, Parameter
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
-from plugins.communicators.argument import refuse_copies, refuse_other
+from plugins.communicators.argument import refuse_again, refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
 from plugins.communicators.draws import Draws, FromRankZero
 from plugins.communicators.gradients import Gradients
@@ -80,6 +80,7 @@ def create_multi_node_optimizer(
     who = "create_multi_node_optimizer"
     refuse_other(who, "actual_optimizer", actual_optimizer, GradientMethod, "an optimizer")
     refuse_other(who, "communicator", communicator, Communicator, "a communicator")
+    refuse_again(who, actual_optimizer, MultiNodeOptimizer)
     own = type(actual_optimizer)
     derived: Any = type(f"MultiNode{own.__name__}", (MultiNodeOptimizer, own), {})
     made = object.__new__(derived)

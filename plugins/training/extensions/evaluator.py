@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import core
@@ -131,7 +131,7 @@ class Evaluator(Extension):
             if hasattr(iterator, "resets"):  # what a dataset draws in the next pass depends on it
                 iterator.resets = int(serializer.optional_value("resets:" + name, iterator.resets))
 
-    def __call__(self, trainer: Any = None) -> dict[str, Any]:
+    def __call__(self, trainer: Any = None) -> Mapping[str, Any]:
         """Evaluate, report the means to the current reporter, and return them."""
         comm = getattr(trainer, "communicator", None)
         self._shows_here = self._shows_progress and (comm is None or comm.rank == 0)
@@ -142,7 +142,7 @@ class Evaluator(Extension):
             reporter.add_observers(prefix + name, target.namedlinks(skipself=True))
         trained = keeping_carried(self._trained(trainer))
         with reporter, core.using_config("train", False), trained:
-            means = self.evaluate()
+            means = found_by(f"{type(self).__name__}.evaluate", self.evaluate())
         report(means)
         return means
 
@@ -236,6 +236,16 @@ class Evaluator(Extension):
         """Let the iterators release what they hold."""
         for iterator in self._iterators.values():
             iterator.finalize()
+
+
+def found_by(method: str, found: Any) -> Mapping[str, Any]:
+    """What an overridden method has returned. Raises TypeError for what holds no values."""
+    if not isinstance(found, Mapping):
+        raise TypeError(
+            f"{method}: expected a dict of values by their names to be returned, got "
+            f"{type(found).__name__}. It ends with `return {{name: value}}`."
+        )
+    return found
 
 
 def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
