@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from weakref import ref
 
 from core.arrays.backend import DeviceSpec, get_device, gpu, host, to_backend
+from core.arrays.spec import ensure_array
 from core.errors.keywords import answering
 from core.graph.accumulate import adds_in_place
 from core.graph.fitting import check_grad
@@ -66,7 +67,7 @@ class Moving:
         elif adds_in_place(self._source or self._constant):
             self.grad = self.backend.add_in_place(self.grad, gradient)
         else:
-            self.grad = self.grad + gradient
+            self.grad = ensure_array(self.grad + gradient, self._spec)
 
     def copydata(self: Any, var: Variable) -> None:
         """Copy the elements of `var`, which may be on any device, into this array."""

@@ -449,6 +449,14 @@ def test_gradients_are_set_cleared_and_added():
         x.grad = y
 
 
+def test_gradients_without_axes_are_added_also_where_somebody_holds_them():
+    held = np.ones((), "f")
+    x, y = Variable(np.ones((), "f")), Variable(np.ones((), "f"))
+    x.grad, y.grad = held, held
+    x.addgrad(y)
+    assert type(x.grad) is np.ndarray and x.grad == 2 and held == 1
+
+
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("before", [ones(3), ones(1), ones(2).astype("d")])
 def test_a_gradient_from_before_the_array_changed_is_not_broadcast(before, recorded):
