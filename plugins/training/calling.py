@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from core import Variable
 from core.dataset import concat_examples
+from core.errors import UpdateError
 
 
 def call_with(function: Callable[..., Any], arrays: Any, *first: Any) -> Any:
@@ -19,6 +21,17 @@ def call_with(function: Callable[..., Any], arrays: Any, *first: Any) -> Any:
     if isinstance(arrays, dict):
         return function(*first, **arrays)
     return function(*first, arrays)
+
+
+def loss_of(who: str, function: Callable[..., Any], arrays: Any) -> Variable:
+    """The loss of a batch. Raises UpdateError, which names `who` asks, for what is no Variable."""
+    loss = call_with(function, arrays)
+    if not isinstance(loss, Variable):
+        raise UpdateError(
+            f"{who}: expected the loss function to return a Variable, got "
+            f"{type(loss).__name__}." + " Is there no `return loss` in it?" * (loss is None)
+        )
+    return loss
 
 
 def examples_in(batch: Any, converter: Callable[..., Any]) -> int | None:

@@ -23,14 +23,27 @@ class Model(core.Chain):
             self.l1 = L.Linear(in_size, 6)
             self.norm = L.BatchNormalization(6) if ratio else None
             self.l2 = L.Linear(None if in_size is None else 6, 3)
+            self.scale = core.Parameter(np.ones((), "f"))
 
     def forward(self, x, t):
         h = F.tanh(self.l1(x))
         if self.ratio:
             h = F.dropout(self.norm(h), self.ratio)
-        loss = F.softmax_cross_entropy(self.l2(h), t) * self.weight
+        loss = F.softmax_cross_entropy(self.l2(h), t) * self.weight * self.scale
         core.report({"loss": loss}, self)
         return loss
+
+
+class Silent(core.Chain):
+    """A link that forgets to return its loss."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(4, 3)
+
+    def forward(self, x, t):
+        F.softmax_cross_entropy(self.l1(x), t)
 
 
 class Late(core.Chain):

@@ -78,6 +78,8 @@ def test_what_is_changed_meanwhile_is_so_in_all_copies(how, frozen_first):
                 for each in models:
                     (each.l1.enable_update if frozen_first else each.l1.disable_update)()
                     each.weight = 3.0
+                    each.l2.W.array[...] = 0.25  # as by a file that is loaded, or by clipping
+                    each.scale.array = np.full((), 0.5, "f")
             one.update()
             many.update()
     finally:
@@ -393,6 +395,35 @@ def test_processes_need_initialized_parameters_and_what_can_be_pickled():
     with pytest.raises(TypeError, match="can be pickled"):
         local.update()
     assert not multiprocessing.active_children()
+
+
+def test_a_parameter_of_another_shape_is_refused_until_other_processes_start():
+    model = parts.Model()
+    updater = training.updaters.MultiprocessParallelUpdater(
+        parts.parts(2), optimizers.SGD().setup(model)
+    )
+    try:
+        updater.update()
+        model.l2.W.array, model.l2.b.array = np.ones((5, 6), "f"), np.ones(5, "f")
+        with pytest.raises(UpdateError, match=r"/l2/(W|b) of shape \(3.*got \(5.*finalize\(\)"):
+            updater.update()
+        updater.finalize()
+        updater.update()
+    finally:
+        updater.finalize()
+
+
+@pytest.mark.parametrize("how", ["copies", "processes"])
+def test_a_loss_that_is_not_returned_is_told_so(how):
+    optimizer = optimizers.SGD().setup(parts.Silent())
+    if how == "copies":
+        iterator = iterators.SerialIterator(parts.data(), 8)
+        updater = training.updaters.ParallelUpdater(iterator, optimizer, devices=HOST)
+    else:
+        updater = training.updaters.MultiprocessParallelUpdater(parts.parts(2), optimizer)
+    with pytest.raises(UpdateError, match="ParallelUpdater: expected .*got NoneType. Is there no"):
+        updater.update()
+    updater.finalize()
 
 
 def test_a_parameter_that_is_never_used_is_left_alone_and_a_late_one_refused():

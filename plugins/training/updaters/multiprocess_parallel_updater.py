@@ -42,8 +42,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
     in it; None puts all on the host. Every process has a copy of the model and its own iterator,
     and computes the gradient of its own batch; this one, with the first iterator, does so too, and
     is the one that reports, counts epochs and updates. Gradients and parameters go through shared
-    memory of the host; what is changed in the model between updates, as what is frozen, and
-    attributes of links that are numbers or text, is told to the processes in the next one.
+    memory of the host; what is changed in the model between updates, as parameters, what is frozen,
+    and attributes of links that are numbers or text, is told to the processes in the next one.
 
     With parts of one dataset that are equally long, as `split_dataset_n_random` makes them, and a
     loss that is a mean over its examples, an update is the one that StandardUpdater makes with the
@@ -136,14 +136,13 @@ class MultiprocessParallelUpdater(StandardUpdater):
             self._begin_step(optimizer)
         self._take_mean(target)
         optimizer.update()
-        if self._board is not None:
-            self._board.put_parameters(target)
         self._meanwhile.see(target)
         self.count_epoch()
 
     def _begin_step(self, optimizer: Any) -> None:
         self._start()
-        if self._workers is not None:
+        if self._workers is not None and self._board is not None:
+            self._board.put_parameters(optimizer.target)
             changes = self._meanwhile.changes(optimizer.target)
             given = optimizer.loss_scale, changes, settings()
             self._steps = [self._workers.ask(i, "step", *given) for i in range(len(self._states))]
@@ -197,8 +196,6 @@ class MultiprocessParallelUpdater(StandardUpdater):
         return workers.hear(workers.ask(i, method, *arguments), i)
 
     def _hand_states_over(self) -> None:
-        if self._board is not None:
-            self._board.put_parameters(self.get_optimizer("main").target)
         for i, state in enumerate(self._states):
             if state and self._workers is not None:
                 self._ask(self._workers, i, "load", base64.b64decode(state))

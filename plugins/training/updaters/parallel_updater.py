@@ -15,7 +15,7 @@ from core.errors.kinds import checked
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
-from plugins.training.calling import call_with
+from plugins.training.calling import loss_of
 from plugins.training.updaters.meanwhile import Meanwhile
 from plugins.training.updaters.standard_updater import StandardUpdater
 
@@ -30,8 +30,8 @@ class ParallelUpdater(StandardUpdater):
     'main', each other device gets a copy of it. `models` gives the copies themselves, by the same
     names; the target must be one of them. The model number i of n takes the examples i, i + n, ...;
     one that is left without examples sits the update out. Afterwards the copies take over the
-    target's parameters and persistent values; what is changed in it between updates, as what is
-    frozen, and attributes of links that are numbers or text, they take over before the next one.
+    target's parameters and persistent values; what is changed in it between updates, as these, what
+    is frozen, and attributes of links that are numbers or text, they take over before the next one.
 
     Gradients are added, not averaged: where the loss is a mean over its examples, n copies make
     steps n times as long as StandardUpdater would. Divide the learning rate by n.
@@ -115,6 +115,7 @@ class ParallelUpdater(StandardUpdater):
         changes = self._meanwhile.changes(optimizer.target)
         for _, model in self._others():
             changes.make(model)
+            model.copyparams(optimizer.target)  # which others may have changed as well
         for model in self._models.values():
             model.cleargrads()
         losses = self._losses(shares)
@@ -166,7 +167,7 @@ class ParallelUpdater(StandardUpdater):
 
     def _loss(self, model: Any, arrays: Any) -> Any:
         with backend.using_device(model.device), core.force_backprop_mode():
-            return call_with(self.loss_func or model, arrays)
+            return loss_of(type(self).__name__, self.loss_func or model, arrays)
 
 
 def _copies(target: Any, devices: dict[str, Any] | None) -> dict[str, Any]:

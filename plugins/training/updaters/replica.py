@@ -12,6 +12,7 @@ import core
 from core import Link
 from core.arrays import backend
 from core.arrays.random_streams import stream
+from core.errors import UpdateError
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.registry.threads import num_threads, set_threads
@@ -20,7 +21,7 @@ from plugins.processes.settings import settings, take
 from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import values_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
-from plugins.training.calling import call_with
+from plugins.training.calling import loss_of
 from plugins.training.updaters.meanwhile import Changes
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
@@ -54,9 +55,17 @@ class Board:
             yield path, memory[start : start + size].view(dtype).reshape(shape)
 
     def put_parameters(self, model: Link) -> None:
-        """Show the workers what the parameters are."""
+        """Show the workers what the parameters are. Raises UpdateError where they do not fit in."""
         parameters = dict(model.namedparams())
         for path, place in self.row(0):
+            shape = parameters[path].shape if path in parameters else None
+            if shape != place.shape:
+                raise UpdateError(
+                    f"MultiprocessParallelUpdater: expected the parameter {path} of shape "
+                    f"{place.shape}, with which its processes have started, got "
+                    f"{'none' if shape is None else shape}. Call finalize(), after which the next "
+                    "update starts others."
+                )
             place[...] = backend.to_host(parameters[path].array)
 
     def take_parameters(self, model: Link) -> None:
@@ -169,7 +178,7 @@ class Replica:
 def differentiate(model: Link, arrays: Any, loss_scale: float | None) -> None:
     """Give the parameters of a model the gradients of its loss on a batch."""
     model.cleargrads()
-    loss = call_with(model, arrays)
+    loss = loss_of("MultiprocessParallelUpdater", model, arrays)
     for link in model.links():
         link.release_graph()
     loss.backward(loss_scale=loss_scale, free_graph=not core.config.keep_graph_on_report)
