@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import pickle
 import struct
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -26,7 +25,6 @@ from typing import Any
 import numpy as np
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
-_SHARED_MEMORY = "/dev/shm"
 
 _FREE = "free-"
 _BROKEN_OFF = "a message from a worker process ends before its time"
@@ -242,14 +240,6 @@ def _read_all(file: Any, view: memoryview) -> None:
         if not got:
             raise EOFError(_BROKEN_OFF)
         view = view[got:]
-
-
-def private_folders() -> list[Path]:
-    """New folders for messages: one in shared memory where that is a folder, and one elsewhere."""
-    usable = os.path.isdir(_SHARED_MEMORY) and os.access(_SHARED_MEMORY, os.W_OK)
-    places = [_SHARED_MEMORY, None] if usable else [None]
-    prefix = f"plugrad-{os.getpid()}-"
-    return [Path(tempfile.mkdtemp(prefix=prefix, dir=place)) for place in places]
 
 
 def allocate(size: int) -> Any:

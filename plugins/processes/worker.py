@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import threading
 import traceback
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from core.errors import CoreError
+from plugins.processes.folders import remove
 from plugins.processes.ipc import send
 from plugins.processes.signals import leave_signals
 
@@ -147,9 +147,3 @@ def _failure(error: BaseException) -> Failure:
     except Exception:
         return Failure(None, text, notes)
     return Failure(pickled, text, notes)
-
-
-def remove(folders: Sequence[Path]) -> None:
-    """Remove what processes share."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)

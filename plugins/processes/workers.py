@@ -2,6 +2,7 @@
 
 Nothing is left behind: not when they are closed or forgotten, not when one of them or the main
 process is killed. Nothing waits for ever either: a worker that does not end in time is killed.
+What remains where all are killed at once is removed by who comes next: see `folders`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import Any, NamedTuple
 
 from core.errors import CoreError
 from plugins.processes import worker
-from plugins.processes.ipc import Maps, Memory, private_folders, receive, release
+from plugins.processes.folders import private_folders, remove
+from plugins.processes.ipc import Maps, Memory, receive, release
 from plugins.processes.signals import signals_wait
 
 _IMPORTER = os.getpid()
@@ -217,7 +219,7 @@ def _close(owner: int, groups: Sequence[_Group], folders: Sequence[Path]) -> Non
         _kill(_alive(begun))
         for process in begun:
             process.join()
-        worker.remove(folders)
+        remove(folders)
 
 
 def _kill(processes: Sequence[Any]) -> None:

@@ -522,6 +522,23 @@ def test_however_a_program_ends_nothing_is_left(tmp_path, end, status):
     wait_until(lambda: not any(map(alive, workers)) and not folders(main))
 
 
+def test_what_is_left_where_all_are_killed_at_once_goes_with_the_next_iterator(tmp_path):
+    path = tmp_path / "script.py"
+    end = "os.killpg(0, signal.SIGKILL)"
+    path.write_text(SCRIPT.format(tests=str(Path(__file__).parents[1]), end=end))
+    done = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, timeout=60, start_new_session=True
+    )
+    main, *_ = map(int, done.stdout.split())
+    assert done.returncode == -signal.SIGKILL and folders(main)
+    with MultiprocessIterator("ab", 1, shuffle=False) as one:
+        assert one.next() == ["a"] and not folders(main)
+        known = folders(os.getpid())
+        with MultiprocessIterator("cd", 1, shuffle=False) as another:
+            assert another.next() == ["c"] and {*known} < {*folders(os.getpid())}
+        assert one.next() == ["b"] and folders(os.getpid()) == known
+
+
 def test_a_script_without_a_guard_is_told_so(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
