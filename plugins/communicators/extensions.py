@@ -24,6 +24,7 @@ from core.training import (
 from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions.snapshot import Snapshot
+from plugins.training.extensions.snapshot_files import run_of
 from plugins.training.extensions.snapshot_of_ranks import MultiNodeSnapshot
 from plugins.training.triggers.early_stopping_trigger import EarlyStoppingTrigger
 
@@ -186,6 +187,7 @@ class MultiNodeCheckpointer(Extension):
     ranks = "together"
     trigger = (1, "epoch")
     priority = -100
+    leads = True  # all ranks have files of their own
 
     def __init__(
         self, name: str, comm: Communicator, cp_interval: int, gc_interval: int, path: Any
@@ -217,8 +219,16 @@ class MultiNodeCheckpointer(Extension):
         self.comm.barrier()  # the file of every rank stands
         self._calls += 1
         if self._calls % self.gc_interval == 0:
-            for iteration in sorted(self._own(trainer))[: -self.cp_interval]:
+            now = trainer.updater.iteration  # further ones are of another training
+            past = sorted([iteration for iteration in self._own(trainer) if iteration <= now])
+            for iteration in past[: -self.cp_interval]:
                 self._file(trainer, iteration).unlink(missing_ok=True)
+
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """The files of this rank that are there, with their runs."""
+        for iteration in self._own(trainer):
+            path = self._file(trainer, iteration)
+            yield path, run_of(path)
 
     def maybe_load(self, trainer: Any, optimizer: Any = None, path: Any = None) -> int | None:
         """Go on from the last iteration that all ranks have saved; None where there is none.
