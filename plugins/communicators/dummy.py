@@ -10,7 +10,7 @@ from plugins.communicators.mpi import MpiCommunicator
 
 
 class DummyCommunicator(MpiCommunicator):
-    """MPI, but sums stay what they are on each rank.
+    """MPI, but gradients are summed as if all ranks had those of each.
 
     The difference to the time of a training with `mpi` is what the exchange of gradients takes;
     what is trained is of no use.
@@ -19,11 +19,13 @@ class DummyCommunicator(MpiCommunicator):
     isum = Communicator.isum
 
     def iallreduce(self, buffer: Any) -> Pending:
-        """Leave the buffer as it is."""
+        """Multiply the buffer by the number of ranks."""
+        buffer *= buffer.dtype.type(self.size)
         return Pending()
 
     def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
-        """Take the own part of the buffer."""
+        """Take the own part of the buffer, as all have it."""
+        self.iallreduce(buffer)
         return Pending(buffer[slice(*bounds[self.rank : self.rank + 2])])
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
