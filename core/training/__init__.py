@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from core.training import updaters as updaters
     from core.training.buckets import UNDER_WAY as UNDER_WAY
     from core.training.buckets import Buckets as Buckets
+    from core.training.collectives import on_host as on_host
     from core.training.communicator import Communicator as Communicator
     from core.training.fitting import fit as fit
     from core.training.sums import NARROW as NARROW
@@ -45,6 +46,7 @@ else:  # checkers shall not take every name for known
     __getattr__, __dir__ = exporting(
         __name__,
         {
+            "core.training.collectives": "on_host",
             "core.training.communicator": "Communicator",
             "core.training.buckets": "UNDER_WAY Buckets",
             "core.training.sums": "NARROW Pending",

@@ -11,10 +11,12 @@ from operator import add
 from typing import Any, Self
 
 from core.arrays import backend
+from core.arrays.array_backend import unwrapped
 from core.arrays.backend import Device
 from core.errors import CommunicatorError, nearest
 from core.errors.scalars import is_whole
 from core.errors.set_by_init import NeedsInit
+from core.graph.fitting import is_array
 from core.training.sums import NARROW, PartOfSum, Pending, as_sixteen_bits
 
 _FOR_ALL = -1  # the tag of what is no message between two ranks of the user's
@@ -189,7 +191,13 @@ class Collectives(NeedsInit, ABC):
 
     def recv(self, source: int, tag: int = 0) -> Any:
         """The array, or the tuple of arrays, that the rank `source` sends next with this `tag`."""
-        return _delivered(self.recv_obj(source, tag))
+        found = self.recv_obj(source, tag)
+        if not all(map(is_array, found if isinstance(found, tuple) else (found,))):
+            raise CommunicatorError(
+                f"recv: expected rank {source} to send an array, or a tuple of arrays, by send; "
+                f"got {type(found).__name__}, which recv_obj receives."
+            )
+        return _delivered(found)
 
     def bcast(self, data: Any, root: int = 0) -> Any:
         """The array, or the tuple of arrays, of the rank `root`, on all ranks."""
@@ -330,6 +338,17 @@ def _refuse_difference(what: str, everywhere: Sequence[Any]) -> None:
                 f"{what}: expected the same on all ranks, but rank 0 has {here} and rank {rank} "
                 f"has {there}."
             )
+
+
+def on_host(value: Any) -> Any:
+    """An array, or that of a Variable, on the host; what is none, as a scalar of NumPy, as it is.
+
+    >>> import numpy as np
+    >>> on_host(np.mean([1.0, 2.0])).item(), on_host("text")
+    (1.5, 'text')
+    """
+    array = unwrapped(value)
+    return backend.to_host(array) if is_array(array) else value
 
 
 def shown(array: Any) -> str:

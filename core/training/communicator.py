@@ -6,9 +6,10 @@ from typing import Any
 
 from core.arrays import backend
 from core.errors import CommunicatorError
+from core.graph.fitting import is_array
 from core.link import Link
 from core.training.buckets import Buckets
-from core.training.collectives import Collectives, shown
+from core.training.collectives import Collectives, on_host, shown
 
 
 class Communicator(Collectives):
@@ -59,9 +60,9 @@ class Communicator(Collectives):
                       for name in sorted(link._persistent)]  # fmt: skip
         for link, name in persistent:
             own = getattr(link, name)
-            found = self.bcast_obj(backend.to_host(own) if hasattr(own, "dtype") else own)
+            found = self.bcast_obj(on_host(own))
             if self.rank != 0:
-                at_home = hasattr(found, "dtype") and hasattr(own, "dtype")
+                at_home = is_array(found) and hasattr(own, "dtype")
                 setattr(link, name, link.device.send(found) if at_home else found)
 
     def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import core
-from core.arrays import backend
 from core.dataset import concat_examples
 from core.errors.kinds import checked
-from core.training import Communicator
+from core.training import Communicator, on_host
 from core.training.reporter import report_scope
 from plugins.communicators.argument import refuse_again, refuse_no_communicator, refuse_other
 from plugins.training.calling import call_with
@@ -40,7 +39,7 @@ class MultiNodeEvaluator(Evaluator):
 
 
 def _number(value: Any) -> Any:
-    return backend.to_host(value)[()] if hasattr(value, "dtype") else value
+    return on_host(value)[()] if hasattr(value, "dtype") else value
 
 
 @checked

@@ -12,6 +12,7 @@ from warnings import warn
 from core.arrays import backend
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
+from core.graph.fitting import is_array
 from core.link import Link
 from core.training import (
     PRIORITY_EDITOR,
@@ -20,6 +21,7 @@ from core.training import (
     Extension,
     TriggerSpec,
     get_trigger,
+    on_host,
 )
 from plugins.communicators.argument import refuse_no_communicator, refuse_other
 from plugins.serializers.npz import load_npz, save_npz
@@ -50,7 +52,7 @@ class AllreducePersistent(Extension):
         for _, link in sorted(self.model.namedlinks(), key=lambda entry: entry[0]):
             for name in sorted(link._persistent):
                 value = getattr(link, name)
-                if backend.of(value).kind(value.dtype) == "f" if hasattr(value, "dtype") else False:
+                if is_array(value) and backend.of(value).kind(value.dtype) == "f":
                     mean = self.comm.allreduce(value) / self.comm.size
                     moved = backend.of(value).copyto(value, mean)
                     setattr(link, name, moved)
@@ -96,7 +98,7 @@ class ObservationAggregator(Extension):
         """Keep the value; where the trigger fires, observe what all ranks have seen."""
         value = trainer.observation.get(self.original_key)
         value = getattr(value, "array", value)
-        self._seen.append(backend.to_host(value)[()] if hasattr(value, "dtype") else value)
+        self._seen.append(on_host(value)[()] if hasattr(value, "dtype") else value)
         if self.comm_trigger(trainer):
             everywhere = self.comm.allgather_obj(self._seen)
             self._seen = []

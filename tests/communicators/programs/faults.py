@@ -135,6 +135,15 @@ def of_other_calls():
             assert "released by `finalize`" in str(error), error
         else:
             raise AssertionError("what is released was used")
+    if comm.rank == 0:
+        comm.send_obj({"no": "array"}, 1)
+    else:
+        try:
+            comm.recv(0)
+        except CommunicatorError as error:
+            assert "expected rank 0 to send an array" in str(error), error
+        else:
+            raise AssertionError("what is no array was received as one")
     comm.barrier()
     if comm.rank == 0:
         print("all are refused")
