@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import threading
 import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +23,8 @@ class MultithreadIterator(PrefetchIterator):
     decodes, as NumPy, image libraries and zlib do. The dataset must bear several threads; one that
     draws random numbers draws them in an order that differs from run to run.
     An error of the dataset is raised when its batch is asked for, with a note that names the index.
-    `finalize`, or leaving a `with` block, ends the threads, after the examples they are at.
+    `finalize`, leaving a `with` block, or the end of the program ends the threads, after the
+    examples they are at.
     Raises ValueError as SerialIterator does, and for `n_threads` below 1.
 
     >>> with MultithreadIterator("abc", 2, shuffle=False, n_threads=2) as iterator:
@@ -50,6 +53,7 @@ class MultithreadIterator(PrefetchIterator):
     ) -> list[tuple[int, Future[Any]]]:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads, "MultithreadIterator")
+            _open.add(self._pool)
             self._end = weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
         pool, dataset, own = self._pool, self.dataset, current_state().own
         return [(index, pool.submit(_load, own, dataset, index)) for index in indices]
@@ -74,6 +78,19 @@ class MultithreadIterator(PrefetchIterator):
         state = {**super().__getstate__(), "_pool": None}
         state.pop("_end", None)
         return state
+
+
+_open: weakref.WeakSet[ThreadPoolExecutor] = weakref.WeakSet()
+
+
+def _cancel_all() -> None:
+    for pool in list(_open):
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+# When a program ends, executors finish all they were asked for, and only then `atexit` has its
+# turn. What runs before them has come after them.
+getattr(threading, "_register_atexit", atexit.register)(_cancel_all)
 
 
 def _load(own: Mapping[str, Any], dataset: Any, index: int) -> Any:
