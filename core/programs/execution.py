@@ -116,9 +116,12 @@ class _Code(Writer):
         elif call.kind == "xp" and call.name not in ("pow", "power") and not equation.kwargs:
             function = call.found(self._program.backend)
         waits = any([value.waits for value in equation.inputs])  # and is to be added as it is
-        if not equation.inputs or waits or not hasattr(function, "nargs"):
+        plain = equation.inputs and not waits and all(map(_is_operand, args))
+        if not plain or not hasattr(function, "nargs"):
             return super().expression(equation)
-        texts = [self._operand_beside(x, equation.inputs) for x in args]
+        kinds = [x.dtype if isinstance(x, Value) else type(x) for x in args]
+        taken = function.resolve_dtypes((*kinds, *[None] * function.nout))
+        texts = [self._operand_beside(x, dtype) for x, dtype in zip(args, taken, strict=False)]
         if None in texts:
             return super().expression(equation)
         return f"{self._bound_once(function)}({', '.join(filter(None, texts))})"
@@ -138,12 +141,11 @@ class _Code(Writer):
         given = self.arguments(equation.args, equation.kwargs)
         return f"{self.function(call)}({given}{placed})"
 
-    def _operand_beside(self, x: Any, values: list[Value]) -> str | None:
+    def _operand_beside(self, x: Any, dtype: Any) -> str | None:
         """An operand as a function takes it; a number as an array of the dtype that it takes on."""
         if isinstance(x, Value):
-            return None if x.scalar or not x.shape else self.literal(x)
-        dtype = values[0].dtype
-        if type(x) not in (int, float) or dtype.kind != "f" or abs(x) > 1 << 20:
+            return self.literal(x)
+        if dtype.kind != "f":
             return None
         key = repr(x), dtype
         if key not in self._numbers:
@@ -244,6 +246,13 @@ class _Code(Writer):
                 seen.add(memory)
         self._lines.append(f"  return ({''.join([text + ', ' for text in returned])})")
         return "\n".join(self._lines) + "\n"
+
+
+def _is_operand(x: Any) -> bool:
+    """Whether it is an array, or a number of Python's that may become one."""
+    if isinstance(x, Value):
+        return bool(x.shape) and not x.scalar
+    return type(x) in (int, float) and abs(x) <= 1 << 20
 
 
 _PRODUCT = Call("operator", "matmul")

@@ -527,6 +527,14 @@ def test_not_a_number_is_the_argument_that_it_was():
     assert np.isnan(program(X, float("nan"))).all()
 
 
+@pytest.mark.parametrize(
+    ("function", "number"), [(np.ldexp, 3), (np.float_power, 0.1), (np.add, 0.1), (np.maximum, 1)]
+)
+def test_numbers_are_of_the_dtype_in_which_numpy_takes_them(function, number):
+    program = core.trace(lambda x: function(np.abs(x), number), X)
+    np.testing.assert_array_equal(program(X), function(np.abs(X), number), strict=True)
+
+
 def test_traced_arrays_stay_in_their_thread():
     found = []
 
