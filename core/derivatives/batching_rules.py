@@ -101,7 +101,7 @@ def has_examples(tree: Any) -> bool:
 
 
 def _elementwise(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if isinstance(args[0], (list, tuple)) or "shape" in kwargs:
+    if any([isinstance(x, (list, tuple)) for x in args]) or "shape" in kwargs:
         return NotImplemented
     ndim = max(map(rank, arrays_in((args, kwargs))))
 
@@ -129,7 +129,7 @@ def _reduction(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return NotImplemented
     axis = rest.pop(0) if rest else kwargs.get("axis")
     kwargs = {name: value for name, value in kwargs.items() if name != "axis"}
-    if axis is None and b.name in ("argmax", "argmin"):
+    if (axis is None or not x.ndim) and b.name in ("argmax", "argmin"):
         flat = b.xp.reshape(x.array, (b.size, prod(x.shape)))
         return b.xp.reshape(b.function(flat, 1), b.shape)
     axes = axis if isinstance(axis, tuple) else tuple(range(x.ndim)) if axis is None else (axis,)
@@ -153,6 +153,8 @@ def _along(place: int, default: int | None) -> Rule:
             return NotImplemented
         several = isinstance(first, (list, tuple))
         ranks = set(map(rank, first if several else [first]))
+        if ranks == {0} and not several:  # which NumPy takes for a row of one element
+            return NotImplemented
         placed = len(args) > place
         axis = args[place] if placed else kwargs.get("axis", default)
         if axis is None and ranks == {1}:

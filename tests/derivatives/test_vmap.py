@@ -569,6 +569,21 @@ def test_numpys_functions_are_computed_for_all_examples_at_once(name, monkeypatc
     assert bool(calls) == (name in ONE_BY_ONE)
 
 
+NUMBERS = {  # functions of NumPy's, of examples without axes
+    "running sums": lambda x: np.cumsum(x, 0) + np.cumsum(x, -1) + np.cumsum(x),
+    "repeated": lambda x: np.repeat(x, 2, 0),
+    "places": lambda x: np.argmax(x, 0) + np.argmax(x, -1) + np.argmin(x),
+    "beside a list": lambda x: np.where(x > 2, [1.0, 2.0], x) + np.maximum(x, [3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numpys_functions_of_numbers(name):
+    x, function = np.arange(5.0), NUMBERS[name]
+    expected = np.stack([function(each) for each in x])
+    np.testing.assert_array_equal(core.vmap(function)(x), expected, strict=True)
+
+
 class Looking(core.FunctionNode):
     """An operation whose gradient looks at values."""
 
