@@ -24,6 +24,12 @@ class Operators:
         """Record an operator in place, by name; `plain` is the call of the one that is not."""
         raise NotImplementedError(f"{type(self).__name__} has no _operate_in_place: define it.")
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
 
 def is_operand(x: Any) -> bool:
     """Whether it can stand beside an array: a number or an array."""

@@ -417,6 +417,16 @@ def test_numpys_functions_and_methods_are_recorded():
     assert core.trace(function, x)(x).tobytes() == function(x).tobytes()
 
 
+def test_quotients_and_remainders_together():
+    for x in (np.array([5, -7, 3]), np.array([5.5, -7, 3])):
+
+        def function(x):
+            return *divmod(x, 3), *divmod(10.5, x)
+
+        for found, expected in zip(core.trace(function, x)(x), function(x), strict=True):
+            np.testing.assert_array_equal(found, expected, strict=True)
+
+
 @pytest.mark.parametrize(
     "chosen", [lambda x: x > 2, lambda x: np.array([True, False]), lambda x: True]
 )
