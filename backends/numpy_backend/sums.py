@@ -113,6 +113,8 @@ def _in_order(ufunc: np.ufunc, columns: Any, out: Any) -> None:
         ufunc(columns[0], columns[1], out=out)
     for column in columns[taken:]:
         ufunc(out, column, out=out)
+    if ufunc is np.add and out.dtype.kind == "f":
+        out += 0  # from which NumPy's sums begin: those of negative zeros are zeros
 
 
 def _extreme(ufunc: np.ufunc) -> Callable[..., Any]:

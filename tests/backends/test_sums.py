@@ -229,9 +229,16 @@ def test_columns_have_numpys_bits(
     with using_threads(threads), np.errstate(all="ignore"):
         got = ours(a, axis=axis, keepdims=keepdims)
         expected: Any = numpys(a, axis=axis, keepdims=keepdims)
-    if axis not in (-1, a.ndim - 1, (a.ndim - 1,)) or a.shape[-1] > sums.SHORT:
-        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
     np.testing.assert_array_equal(got, expected, strict=True)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+
+
+@pytest.mark.parametrize("short", range(2, sums.SHORT + 1))
+def test_zeros_in_a_short_last_axis_have_numpys_signs(short: int) -> None:
+    a = np.full((sums.LARGE, short), -0.0, "f")
+    for ours, numpys in ((sums.total, np.sum), (sums.mean, np.mean), (sums.greatest, np.max)):
+        expected = np.signbit(numpys(a, axis=-1))
+        np.testing.assert_array_equal(np.signbit(ours(a, axis=-1)), expected)
 
 
 @pytest.mark.parametrize("axis", [None, -1, 1, (0, 2), (0, 2, 3)])
