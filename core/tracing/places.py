@@ -324,6 +324,11 @@ class Places:
             )
         return value
 
+    def begin(self) -> None:
+        """Record calls from now on, until all holds what it held before."""
+        self._undo.append(self._tape.leave)  # first, and so the last to be undone
+        self._tape.enter()
+
     def restore(self) -> None:
         """Let everything hold what it held before, also where somebody interrupts this."""
         errors: list[BaseException] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from core.arrays.backend import Backend, Device, host
@@ -106,18 +106,18 @@ class Tape:
         self._forwards: dict[Any, Origin] = {}
         self._began: dict[Any, int] = {}
         self._hooks: tuple[Any, ...] = (_Operations(self), _Links(self))
-        self._tokens: list[Token[Tape | None]] = []
 
-    def __enter__(self) -> Tape:
+    def enter(self) -> None:
+        """Be the one on which calls of this thread are recorded."""
         if self.around is not None:
             self.around.stop()
-        self._tokens.append(_current.set(self))
+        _current.set(self)
         self.go_on()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def leave(self) -> None:
+        """Be so no more; after a part of `enter`, or of this, too, where somebody interrupts it."""
         self.stop()
-        _current.reset(self._tokens.pop())
+        _current.set(self.around)
         self._forwards.clear()
         self._began.clear()
         self.operations.clear()
@@ -125,6 +125,7 @@ class Tape:
         self._known.clear()
         self.places, self._hooks = None, ()
         if self.around is not None:
+            self.around.stop()
             self.around.go_on()
 
     def go_on(self) -> None:

@@ -135,41 +135,41 @@ def recorded(
     tape.xp, tape.places = tracer.xp, tape.places or Places(tape)
     places = tape.places
     made = [traced(tape, value) for value in inputs]
-    with tape:
-        try:
-            for owner in roots(function) if owners is None else owners:
-                if isinstance(owner, Link):
-                    places.take(owner)
-                elif isinstance(owner, Parameter):
-                    places.take_parameter(owner)
-                elif isinstance(owner, Variable):
-                    places.take_variable(owner)
-                else:
-                    places.take_optimizer(owner)
-            arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
-            variables = [(x, x._array) for x in leaves(arguments) if isinstance(x, Variable)]
-            with using(tracer), using_config("debug", False):  # which looks for NaN
-                returned = function(*arguments)
-            if any([x._array is not array for x, array in variables]):
+    try:
+        places.begin()
+        for owner in roots(function) if owners is None else owners:
+            if isinstance(owner, Link):
+                places.take(owner)
+            elif isinstance(owner, Parameter):
+                places.take_parameter(owner)
+            elif isinstance(owner, Variable):
+                places.take_variable(owner)
+            else:
+                places.take_optimizer(owner)
+        arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
+        variables = [(x, x._array) for x in leaves(arguments) if isinstance(x, Variable)]
+        with using(tracer), using_config("debug", False):  # which looks for NaN
+            returned = function(*arguments)
+        if any([x._array is not array for x, array in variables]):
+            raise TraceError(
+                "trace: a Variable among the arguments is given another array. Change its "
+                "elements, as by x.array[...] = y."
+            )
+        if tape.refused is not None:
+            raise tape.refused
+        found, result = flattened(returned)
+        for leaf in leaves(result):
+            if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic, host().xp.dtype)):
                 raise TraceError(
-                    "trace: a Variable among the arguments is given another array. Change its "
-                    "elements, as by x.array[...] = y."
+                    "trace: expected results of arrays, numbers and text in tuples, lists and "
+                    f"dicts, got a {type(leaf).__name__}."
                 )
-            if tape.refused is not None:
-                raise tape.refused
-            found, result = flattened(returned)
-            for leaf in leaves(result):
-                if not isinstance(leaf, (Leaf, *PLAIN, host().xp.generic, host().xp.dtype)):
-                    raise TraceError(
-                        "trace: expected results of arrays, numbers and text in tuples, lists and "
-                        f"dicts, got a {type(leaf).__name__}."
-                    )
-            outputs = tuple([value_of(tape, array) for array in found])
-            present: list[Any] = [(i, array.value) for i, array in enumerate(made)]
-            moved = [(i, value) for i, value in present if value is not inputs[i]]
-            changes = (*moved, *places.changes())
-        finally:
-            places.restore()
+        outputs = tuple([value_of(tape, array) for array in found])
+        present: list[Any] = [(i, array.value) for i, array in enumerate(made)]
+        moved = [(i, value) for i, value in present if value is not inputs[i]]
+        changes = (*moved, *places.changes())
+    finally:
+        places.restore()
     return Program(
         getattr(function, "__name__", type(function).__name__),
         tape.backend,

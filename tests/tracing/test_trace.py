@@ -2,6 +2,7 @@
 
 import copy
 import io
+import sys
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -533,6 +534,39 @@ def test_not_a_number_is_the_argument_that_it_was():
 def test_numbers_are_of_the_dtype_in_which_numpy_takes_them(function, number):
     program = core.trace(lambda x: function(np.abs(x), number), X)
     np.testing.assert_array_equal(program(X), function(np.abs(X), number), strict=True)
+
+
+def interrupted(function, line):
+    """Whether a trace begins, or ends, for so many lines that it can be interrupted there."""
+    lines = iter(range(10**6))
+
+    def interrupting(frame, event, argument):
+        code = frame.f_code
+        inside = {code.co_name, frame.f_back.f_code.co_name} & {"enter", "leave", "go_on", "stop"}
+        if event == "line" and inside and "tracing" in code.co_filename and next(lines) == line:
+            raise KeyboardInterrupt
+        return interrupting
+
+    before = sys.gettrace()
+    sys.settrace(interrupting)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("around", [lambda f: f, core.vmap], ids=["alone", "within"])
+def test_a_trace_that_is_interrupted_as_it_begins_or_ends_leaves_nothing_behind(around):
+    model = L.Linear(3, 2)
+    function, x = around(lambda x: model(x[None])), np.ones((4, 3), "f")
+    expected, line = model(x).array, 0
+    while interrupted(lambda: core.trace(function, x[0] if around is not core.vmap else x), line):
+        assert (model(x).array == expected).all()
+        line += 1
+    assert line > 20
 
 
 def test_traced_arrays_stay_in_their_thread():
