@@ -75,6 +75,7 @@ _FORWARD_ONLY = (
     "math.gamma:Trigamma",  # whose gradients are powers
 )
 _BACKWARD_ONLY = (
+    "math.absolute:Absolute",
     "math.arithmetic:Power",
     "math.trigonometric:Arccos",
     "math.trigonometric:Arcsin",

@@ -96,6 +96,7 @@ GRADIENT = {
         "activation.clipped_relu:ClippedReLU": "activation:clipped_relu",
         "activation.elu:ELU": "activation:elu",
         "activation.gelu:GELU": "activation:gelu",
+        "activation.hard_sigmoid:HardSigmoid": "activation:hard_sigmoid",
         "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
         "activation.log_softmax:LogSoftmax": "loss.softmax:log_softmax",
         "activation.relu:ReLU": "activation:relu",

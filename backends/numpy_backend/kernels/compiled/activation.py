@@ -160,7 +160,7 @@ def backward(
 # -- rectifiers ------------------------------------------------------------------------------------
 
 
-_FIFTH = number(0.2)
+_FIFTH, _BEND = number(0.2), number(2.5)
 
 
 @emitted
@@ -224,6 +224,13 @@ def _hard_sigmoid(x: Read1, y: Write1, start: int, stop: int) -> None:
 
 
 @compiled
+def _fifth_within(x: Read1, g: Read1, gx: Write1, start: int, stop: int) -> None:
+    x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
+    for i in range(g.size):
+        gx[i] = _FIFTH * g[i] if abs(x[i]) < _BEND else ZERO
+
+
+@compiled
 def _strictly_between(x: Read1, g: Read1, gx: Write1, high: Real, start: int, stop: int) -> None:
     x, g, gx = x[start:stop], g[start:stop], gx[start:stop]
     for i in range(g.size):
@@ -244,6 +251,7 @@ leaky_relu_gradient = backward(
     _leaky_relu_gradient, "slope", otherwise=plain.leaky_relu_gradient, calls=2
 )
 hard_sigmoid = forward(_hard_sigmoid, over=True, calls=8)
+hard_sigmoid_gradient = backward(_fifth_within, otherwise=plain.hard_sigmoid_gradient, calls=8)
 clipped_relu = forward(_clipped_relu, "z", over=True, calls=8)
 clipped_relu_gradient = backward(
     _strictly_between, "z", otherwise=plain.clipped_relu_gradient, calls=16
