@@ -87,6 +87,10 @@ def _diag(v: Any, k: int = 0) -> Variable:
     return functions.scatter_add(matrix, (rows + max(-k, 0), rows + max(k, 0)), v)
 
 
+def _divmod(x1: Any, x2: Any) -> Any:
+    return x1 // x2, x1 % x2
+
+
 def _inner(a: Any, b: Any) -> Variable:
     a, b = _both(a, b)
     return functions.tensordot(a, b, ([-1], [-1])) if a.ndim and b.ndim else a * b
@@ -202,6 +206,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "column_stack": _column_stack,
     "cross": _cross,
     "diag": _diag,
+    "divmod": _divmod,
     "hsplit": _split_along(1),
     "inner": _inner,
     "kron": _kron,

@@ -15,6 +15,7 @@ from core.registry.configuration import current_state
 
 if TYPE_CHECKING:
     from core.graph.variable import Variable
+    from core.typing import Operand
 
 
 class Protocols:
@@ -33,6 +34,17 @@ class Protocols:
         if array_api.numpy_functions.only_looked_at(sys._getframe(1)):
             return iter(self.backend.to_host(self.array))
         return iter(array_api.functions.separate(self))
+
+    def __contains__(self: Any, element: Any) -> bool:
+        """Whether some element equals `element`, or one that it is broadcast to, as in NumPy."""
+        found = self == element
+        return found is not False and bool(found.any())
+
+    def __divmod__(self: Any, other: Operand) -> tuple[Variable, Variable]:
+        return self // other, self % other
+
+    def __rdivmod__(self: Any, other: Operand) -> tuple[Variable, Variable]:
+        return other // self, other % self
 
     def item(self: Any) -> Any:
         """The one element as a Python number; waits for the device."""

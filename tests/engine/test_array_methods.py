@@ -9,6 +9,7 @@ import pytest
 
 import core
 from core import Variable
+from core.errors import InvalidType
 from core.graph import array_api
 from core.graph.methods import Methods
 from core.testing.gradient_check import check_backward
@@ -139,6 +140,37 @@ def test_elements_one_by_one():
     assert list(Variable(A[:0])) == []
     with pytest.raises(TypeError, match="without dimensions"):
         iter(Variable(np.array(1.0)))
+
+
+@pytest.mark.parametrize(
+    ("elements", "sought"),
+    [(A, 2.0), (A, 99.0), (A, A[1]), (A, np.nan), (A[:0], 1.0), (np.array(2), 2), (A > 1, True)],
+)
+def test_an_array_of_any_axes_contains_what_an_element_equals(elements, sought):
+    found = sought in Variable(elements)
+    assert found is bool(sought in elements)
+    assert None not in Variable(elements)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint64"])
+def test_quotient_and_rest_at_once_as_of_arrays(dtype):
+    x = np.array([9, 4, 7], dtype)
+    for found, expected in (
+        (divmod(Variable(x), 4), divmod(x, 4)),
+        (divmod(50, Variable(x)), divmod(50, x)),
+        (divmod(x[::-1], Variable(x)), divmod(x[::-1], x)),
+        (divmod(Variable(x), Variable(x[::-1])), divmod(x, x[::-1])),
+    ):
+        assert [y.dtype for y in found] == [dtype, dtype]
+        np.testing.assert_array_equal([y.array for y in found], expected)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        divmod(Variable(x), None)
+
+
+def test_truth_values_are_not_divided():
+    truth = np.array([True, True])
+    with pytest.raises(InvalidType, match="x.dtype is real-valued"):
+        Variable(truth) // truth
 
 
 def test_elements_one_by_one_have_one_function_whose_gradient_is_made_once():

@@ -95,6 +95,7 @@ DIFFERENTIABLE = {
     "trapezoid, places": lambda v: np.trapezoid(v, v * v),
     "trapezoid, one axis of places": lambda v: np.trapezoid(A, v[:, 0], axis=0),
     "vdot": lambda v: np.vdot(v, A),
+    "divmod": lambda v: np.divmod(v, 0.3)[1],
     "ptp": lambda v: np.ptp(v, 1),
     "trace": lambda v: np.trace(np.stack([v, v * v]), 1),
     "trace of the last axes": lambda v: np.trace(np.stack([v, v * v]), axis1=1, axis2=2),
@@ -118,6 +119,8 @@ PLAIN = {
     "sign": lambda v: np.sign(v),
     "zeros_like": lambda v: np.zeros_like(v),
     "floor_divide": lambda v: np.floor_divide(v, 0.3),
+    "divmod, the quotient": lambda v: np.divmod(v, 0.3)[0],
+    "divmod beside": lambda v: divmod(A, v)[1],
     "count_nonzero": lambda v: np.count_nonzero(v),
     "fix": lambda v: np.fix(3 * v),
 }
