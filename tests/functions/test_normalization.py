@@ -262,6 +262,29 @@ def test_running_statistics_of_another_shape_move_neither(shape, place):
         np.testing.assert_array_equal(array, before)
 
 
+@pytest.mark.parametrize("place", ["running_mean", "running_var"])
+@pytest.mark.parametrize("update", [False, True])
+def test_renormalization_takes_running_statistics_of_the_parameters_shape_alone(place, update):
+    x, one = np.arange(6, dtype="f").reshape(2, 3), np.ones(3, "f")
+    given = {place: np.ones(1, "f"), "update_statistics": update}
+    with pytest.raises(InvalidType, match=r"running statistic of shape \(3,\)"):
+        F.batch_renormalization(x, one, one, 2, 1, **given)
+
+
+@pytest.mark.parametrize("place", ["running_mean", "running_var"])
+@pytest.mark.parametrize("dtype", ["int32", "bool"])
+def test_running_statistics_without_fractions_are_refused_and_kept(place, dtype):
+    x, one, kept = np.arange(6, dtype="f").reshape(2, 3), np.ones(3, "f"), np.ones(3, dtype)
+    both = {"running_mean": one.copy(), "running_var": one.copy(), place: kept}
+    for normalize in (
+        lambda: F.batch_normalization(x, one, one, **both),
+        lambda: F.batch_renormalization(x, one, one, 2, 1, update_statistics=True, **both),
+    ):
+        with pytest.raises(InvalidType, match=f"floating dtype\nActual: {dtype}"):
+            normalize()
+    assert all((array == 1).all() for array in both.values())
+
+
 def test_running_variance_of_float16_inputs_may_be_kept_in_more():
     x = np.array([[-400, 4], [400, -4]], "float16")
     mean, var = np.zeros(2), np.zeros(2)

@@ -14,6 +14,7 @@ from core.errors.scalars import is_whole
 from core.typing import Array, Axes
 from plugins.functions.array.cast import cast, halves_widened
 from plugins.functions.axes import axes_within
+from plugins.functions.refusal import refused
 
 
 def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
@@ -182,13 +183,8 @@ def move_all(*pairs: tuple[Any, Any], decay: float) -> None:
         raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
     kept = [(running, new) for running, new in pairs if running is not None]
     for running, new in kept:
-        backend, array = of(running), as_array(running)
-        if array.shape != new.shape:
-            raise InvalidType(
-                f"a running statistic of shape {tuple(new.shape)}, that of the parameters",
-                f"{tuple(array.shape)}",
-                operation="running statistics",
-            )
+        refuse_unfit(running, tuple(new.shape))
+        backend = of(running)
         if not (isinstance(running, Variable) or backend.mutable):
             raise TypeError(
                 f"running statistics: arrays of {backend.name} cannot be changed in place. Give a "
@@ -196,6 +192,18 @@ def move_all(*pairs: tuple[Any, Any], decay: float) -> None:
             )
     for running, new in kept:
         _move(running, new, decay)
+
+
+def refuse_unfit(running: Any, shape: tuple[int, ...]) -> None:
+    """Raise for a running statistic of another shape, or of a dtype that steps are cut off in."""
+    backend, array = of(running), as_array(running)
+    found, dtype = tuple(array.shape), backend.dtype_name(array.dtype)
+    if found != shape:
+        expected = f"a running statistic of shape {shape}, that of the parameters"
+        raise refused("running statistics", expect=expected, actual=f"{found}")
+    if backend.kind(array.dtype) not in "fV":
+        expected = "a running statistic of a floating dtype"
+        raise refused("running statistics", expect=expected, actual=dtype)
 
 
 def _move(running: Any, new: Any, decay: float) -> None:

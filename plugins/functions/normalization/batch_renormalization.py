@@ -17,6 +17,7 @@ from plugins.functions.normalization.batch_normalization import (
     expanded,
     follow,
     reduced_axes,
+    refuse_unfit,
 )
 from plugins.functions.normalization.fixed_batch_normalization import fixed_batch_normalization
 
@@ -87,6 +88,9 @@ def batch_renormalization(
     count = prod([x.shape[i] for i in axis])
     if not count:  # there are no statistics to correct
         return batch_normalization(x, gamma, beta, eps=eps)
+    for running in (running_mean, running_var):
+        if running is not None:
+            refuse_unfit(running, gamma.shape)
     m, v = [None if s is None else as_array(s) for s in (running_mean, running_var)]
     with x.backend.beside(mean.array):
         deviation = xp.sqrt((one if v is None else v) + eps)
