@@ -129,6 +129,22 @@ def test_ill_fitting_input_is_refused_in_three_parts(call, message):
     refused_in_three_parts(call, message)
 
 
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        (np.ones((3, 4)), "ndarray of 3"),
+        (core.Variable(np.ones((3, 4))), "Variable of 3"),
+        ([np.ones(4)], "list of 1"),
+        (np.array(1.0), "ndarray."),
+        (None, "NoneType."),
+    ],
+)
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_what_is_no_pair_of_parts_is_told_so_and_what_to_write(name, given, came):
+    with pytest.raises(TypeError, match=f"^{name}: .* got {came}.*{name}.\\(x, 0 \\* x"):
+        getattr(F, name)(given)
+
+
 def test_windows_that_do_not_fit_and_former_arguments_are_refused():
     with pytest.raises(ValueError, match="do not fit"):
         F.im2col(IMAGE, 5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, Variable, choice, real
 from core.typing import Array
 
@@ -55,8 +57,7 @@ def fft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
     >>> F.fft((np.array([1, 0, 0, 1], "f"), np.zeros(4, "f")))
     (variable([2., 1., 0., 1.], dtype=float32), variable([ 0.,  1.,  0., -1.], dtype=float32))
     """
-    real, imag = x
-    return FFT.call(real, imag, inverse=False)
+    return FFT.call(*_parts("fft", x), inverse=False)
 
 
 def ifft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
@@ -75,5 +76,16 @@ def ifft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
     >>> F.ifft((np.array([2, 1, 0, 1], "f"), np.array([0, 1, 0, -1], "f")))[0]
     variable([1., 0., 0., 1.], dtype=float32)
     """
-    real, imag = x
-    return FFT.call(real, imag, inverse=True)
+    return FFT.call(*_parts("ifft", x), inverse=True)
+
+
+def _parts(name: str, x: Any) -> tuple[Any, Any]:
+    try:
+        real, imag = x
+    except (TypeError, ValueError):
+        count = f" of {len(x)}" if getattr(x, "shape", (0,)) and hasattr(x, "__len__") else ""
+        raise TypeError(
+            f"{name}: expected x to be a pair of arrays, the real and the imaginary part, got "
+            f"{type(x).__name__}{count}. That of real numbers is 0: {name}((x, 0 * x))."
+        ) from None
+    return real, imag
