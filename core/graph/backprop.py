@@ -192,6 +192,7 @@ def grad(
             g = as_variable(check_grad(x._spec, x.name, g))
             roots.append((source, g if graph else g.array))
     gradients: dict[Source, Any] = {}
+    given: list[Any] = []
     with using_config("enable_backprop", graph), _beside(outputs):
         if roots:
             walk = Walk(
@@ -199,9 +200,9 @@ def grad(
             )
             if walk.heap:
                 walk.run()
-            gradients = walk.gradients
-        given = {memory(as_array(g)) for _, g in roots}
-        found = [_as_result(gradients.get(source), source, given) for source in targets]
+            gradients, given = walk.gradients, walk.given
+        held = {memory(as_array(g)) for g in given}
+        found = [_as_result(gradients.get(source), source, held) for source in targets]
     if set_grad:
         for x, g in zip(inputs, found, strict=True):
             x.grad_var = g

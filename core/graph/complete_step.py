@@ -116,6 +116,9 @@ def _hand_over(walk: Walk, outputs: Sequence[Any]) -> None:
         if source in walk.roots and not walk.keep:
             continue
         if walk.retain_grad:
-            source.set_grad(g if walk.graph or g is None else ensure_array(g, source.spec))
+            g = g if walk.graph or g is None else ensure_array(g, source.spec)
+            source.set_grad(g)
+            if g is not None:  # what it was handed on to unchanged gets a copy
+                walk.given.append(g)
         elif not walk.keep:  # of `core.grad`, which changes no other gradient
             source._grad = None

@@ -148,6 +148,21 @@ def test_a_gradient_kept_by_retain_grad_is_not_written_to_later():
     np.testing.assert_allclose(kept, 1 + 2 * 2 * x.array, rtol=1e-6)
 
 
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("between", [lambda x: x + 1, lambda x: x.reshape(2, 2), lambda x: x.T])
+def test_the_gradient_of_a_leaf_is_none_of_those_kept_in_between(between, graph):
+    x = variable(4)
+    h = between(x)
+    options = {"retain_grad": True, "enable_double_backprop": graph}
+    total(h * h).backward(**options)
+    (g,) = core.grad([total(h * h)], [x], **options)
+    kept = h.grad.copy()
+    for gradient in (x.grad, g.array):  # as a hook of an optimizer clips it
+        assert not np.shares_memory(gradient, h.grad)
+        gradient *= 0
+    np.testing.assert_array_equal(h.grad, kept)
+
+
 def read_only(x):
     x.grad.flags.writeable = False
 
