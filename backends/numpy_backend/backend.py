@@ -83,8 +83,9 @@ class NumpyBackend(Backend):
         return _plain_name(np.dtype(dtype))
 
     def kind(self, dtype: Any) -> str:
-        """NumPy's own letter: b, i, u, f, c, V, O, ..."""
-        return str(np.dtype(dtype).kind)
+        """NumPy's own letter: b, i, u, f, c, O, ...; V for bfloat16 and its kin alone."""
+        dtype = np.dtype(dtype)
+        return "O" if issubclass(dtype.type, np.void) else dtype.kind  # records are no numbers
 
     def dtypes(self) -> tuple[str, ...]:
         """The standard's dtypes, and float16."""

@@ -54,8 +54,8 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     backend, dtype = spec.backend, spec.dtype
     if spec.kind not in "fV" or BACKENDS[type(x)] is not backend or x.dtype == dtype:
         return x
-    # The operation refuses complex numbers.
-    return x if backend.kind(x.dtype) == "c" else backend.asarray(x, dtype)
+    # The operation refuses complex numbers, and what is none: texts, dates, objects.
+    return backend.asarray(x, dtype) if backend.kind(x.dtype) in "biufV" else x
 
 
 def with_numbers(f: Operation, inputs: tuple[Any, ...]) -> Variable:

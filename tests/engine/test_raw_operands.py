@@ -45,6 +45,29 @@ def test_integers_are_not_made_of_real_numbers():
         core.Variable(np.arange(3)) * np.ones(3)
 
 
+NO_NUMBERS = {
+    "objects": np.array([1.0, None]),
+    "texts": np.array(["1", "2"]),
+    "dates": np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"),
+    "records": np.array([(1.0,), (2.0,)], [("a", "f4")]),
+}
+
+
+@pytest.mark.parametrize("operation", [*ARITHMETIC, operator.floordiv, operator.lt, operator.eq])
+@pytest.mark.parametrize("raw", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_what_is_no_number_is_refused_not_cast(operation, raw):
+    x = core.Variable(np.ones(2, "f"))
+    with pytest.raises(InvalidType, match="dtype is (known|real-valued|floating)"):
+        operation(x, raw)
+
+
+@pytest.mark.parametrize("function", [core.functions.exp, core.functions.sum, lambda x: x * 2.0])
+def test_records_are_no_floating_numbers(function):
+    x = core.Variable(NO_NUMBERS["records"])
+    with pytest.raises(InvalidType, match="Actual: (record|void)"):
+        function(x)
+
+
 def test_other_operations_refuse():
     with pytest.raises(InvalidType):
         core.functions.maximum(core.Variable(np.ones(3, "f")), np.ones(3))
