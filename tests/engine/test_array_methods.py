@@ -167,6 +167,35 @@ def test_quotient_and_rest_at_once_as_of_arrays(dtype):
         divmod(Variable(x), None)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@pytest.mark.parametrize("name", ["argmax", "argmin", "max", "min", "any", "all"])
+def test_axes_that_are_not_there_are_told_with_the_function(name, dtype):
+    x = Variable(A.astype(dtype))
+    for axis in (3, -4):
+        with pytest.raises(InvalidType) as refusal:
+            getattr(x, name)(axis)
+        assert refusal.value.operation.lower() == name
+    if name.startswith("arg"):
+        with pytest.raises(TypeError, match=f"{name}: expected axis to be a whole number or None"):
+            getattr(x, name)((0, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("name", ["argmax", "argmin", "max", "min"])
+def test_of_nothing_there_is_no_greatest_element(name, dtype):
+    nothing = Variable(np.zeros((0, 3), dtype))
+    assert getattr(nothing, name)(1).shape == (0,)
+    for axis in (None, 0):
+        with pytest.raises(InvalidType) as refusal:
+            getattr(nothing, name)(axis)
+        assert refusal.value.operation.lower() == name
+
+
+def test_one_size_at_most_is_worked_out():
+    with pytest.raises(InvalidType, match=r"Reshape(.*\n)*.*count\(-1\) < 2"):
+        Variable(A).reshape(-1, -1)
+
+
 def test_truth_values_are_not_divided():
     truth = np.array([True, True])
     with pytest.raises(InvalidType, match="x.dtype is real-valued"):

@@ -7,10 +7,12 @@ from typing import Any
 
 from core import Variable, as_array
 from core.arrays.backend import BACKENDS
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.graph.variable import wrap
 from core.typing import Array, Axes
 from plugins.functions.array.cast import arrays_in, refuse_complex
+from plugins.functions.axes import axes_within, count_along
 from plugins.functions.namespace.promotion import is_integral, with_number
 
 _OF_REAL_NUMBERS = frozenset(
@@ -18,6 +20,9 @@ _OF_REAL_NUMBERS = frozenset(
     + ["remainder", "searchsorted", "signbit"]
 )
 """The backend's functions that the standard has for real numbers alone."""
+
+_OF_SOME = frozenset(["argmax", "argmin", "max", "min"])
+"""Those that have no result of nothing."""
 
 
 def without_gradient(name: str, *given: Any, **options: Any) -> Any:
@@ -33,6 +38,10 @@ def without_gradient(name: str, *given: Any, **options: Any) -> Any:
     backend = BACKENDS[type(lead)]
     if name in _OF_REAL_NUMBERS:
         refuse_complex(name, *given)
+    if (axis := options.get("axis")) is not None:
+        axes_within(name, axis, lead.ndim)
+    if name in _OF_SOME and 0 in lead.shape and not count_along(lead.shape, axis):
+        raise InvalidType("an element along each axis", f"{tuple(lead.shape)}", operation=name)
     result = getattr(backend.xp, name)(*map(as_array, given), **options)
     if isinstance(result, tuple):
         return tuple([wrap(backend.asarray(y)) for y in result])
@@ -60,6 +69,13 @@ def _reduction(name: str) -> Callable[..., Variable]:
     return checked(_named(function, name))
 
 
+def _place(name: str) -> Callable[..., Variable]:
+    def function(x: Any, axis: int | None = None, keepdims: bool = False) -> Variable:
+        return without_gradient(name, x, axis=axis, keepdims=keepdims)
+
+    return checked(_named(function, name))
+
+
 def _named(function: Any, name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`; the result has no gradient."
@@ -68,8 +84,8 @@ def _named(function: Any, name: str) -> Any:
 
 all = _reduction("all")
 any = _reduction("any")
-argmax = _reduction("argmax")
-argmin = _reduction("argmin")
+argmax = _place("argmax")
+argmin = _place("argmin")
 bitwise_and = _binary("bitwise_and")
 bitwise_invert = _unary("bitwise_invert")
 bitwise_left_shift = _binary("bitwise_left_shift")
