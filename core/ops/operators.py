@@ -81,8 +81,8 @@ def _install() -> None:
     v.__neg__ = lambda self: namespace.negative(self)
     if (operation := _operation("negative")) is not None:
         operation.bind(partial(setattr, v, "__neg__"))
-    v.__matmul__ = lambda self, other: array_api.functions.matmul(self, other)
-    v.__rmatmul__ = lambda self, other: array_api.functions.matmul(other, self)
+    v.__matmul__ = lambda self, other: namespace.matmul(self, other)  # which takes integers, too
+    v.__rmatmul__ = lambda self, other: namespace.matmul(other, self)
     v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
     v.__getitem__ = lambda self, slices: array_api.functions.get_item(self, slices)
     v.__setitem__ = lambda self, *item: array_api.functions.SetItem.assign(self, *item)

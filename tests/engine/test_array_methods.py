@@ -196,6 +196,15 @@ def test_one_size_at_most_is_worked_out():
         Variable(A).reshape(-1, -1)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64"])
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 2)), ((3,), (3,)), ((2, 2, 3), (3,))])
+def test_the_operator_multiplies_matrices_of_integers(shapes, dtype):
+    a, b = [np.arange(np.prod(shape)).reshape(shape).astype(dtype) for shape in shapes]
+    for y in (Variable(a) @ Variable(b), Variable(a) @ b, a @ Variable(b)):
+        assert y.dtype == dtype and not y.requires_grad
+        np.testing.assert_array_equal(y.array, a @ b)
+
+
 def test_truth_values_are_not_divided():
     truth = np.array([True, True])
     with pytest.raises(InvalidType, match="x.dtype is real-valued"):
