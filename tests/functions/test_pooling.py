@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from core.arrays.windows import window_count
+from core.errors import InvalidType
 from core.testing.gradient_check import check_backward
 
 
@@ -227,6 +228,38 @@ def test_regions_have_gradients_of_images_alone(name):
     assert half.dtype == "float16"
     empty = function(x, rois[:0], images[:0], 2, 1.0)
     assert empty.shape == (0, 1, 2, 2)
+
+
+REGION, OF_IMAGE = np.zeros((1, 4), "f"), np.zeros(1, "i")
+OF_ELEMENTS = {
+    "roi_pooling_2d": lambda x: F.roi_pooling_2d(x, np.zeros((1, 5), "f"), 2, 2, 1.0),
+    "roi_max_pooling_2d": lambda x: F.roi_max_pooling_2d(x, REGION, OF_IMAGE, 2, 1.0),
+    "roi_max_align_2d": lambda x: F.roi_max_align_2d(x, REGION, OF_IMAGE, 2, 1.0),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3, 0), (1, 2, 0, 3)])
+@pytest.mark.parametrize("name", OF_ELEMENTS)
+def test_images_without_elements_are_refused(name, shape):
+    with pytest.raises(InvalidType, match=r"Expect: prod\(x.shape\[[12]:\]\) > 0"):
+        OF_ELEMENTS[name](np.zeros(shape, "f"))
+
+
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("shape", [(1, 2, 3, 0), (1, 2, 0, 3), (0, 2, 3, 3)])
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda x: F.unpooling_2d(x, 2, stride=1, pad=1),
+        lambda x: F.unpooling_2d(x, 3),
+        lambda x: F.unpooling_nd(x, 2, cover_all=False),
+        lambda x: F.upsampling_2d(x, np.zeros(x.shape, "i"), 2),
+    ],
+)
+def test_images_without_elements_have_gradients_without(spread, shape, graph):
+    x = core.Variable(np.zeros(shape, "f"))
+    F.sum(spread(x)).backward(enable_double_backprop=graph)
+    assert (x.grad.shape, x.grad.dtype) == (x.shape, x.dtype)
 
 
 def test_regions_that_do_not_fit_are_refused():

@@ -15,6 +15,7 @@ from plugins.functions.array.where import where
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
+from plugins.functions.refusal import refused
 
 Samples = int | None | tuple[int | None, int | None]
 
@@ -111,6 +112,8 @@ def roi_max_align_2d(
     """
     name = "roi_max_align_2d"
     images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
+    if 0 in images.shape[1:]:
+        raise refused(name, "prod(x.shape[1:]) > 0", "0 <= 0")
     with images.backend.beside(images.array):
         rows, columns = _points(name, images, regions, size, spatial_scale, sampling_ratio)
         sampled = _sampled(images, indices, rows[0], columns[0])

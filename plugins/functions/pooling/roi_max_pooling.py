@@ -94,6 +94,7 @@ class ROIPooling2D(_RegionMax):
         },
         dims={"b": (2, 3), "h": (1, 5), "w": (1, 5)},
         leave_out={"gradient_rois": "integer-valued"},
+        valid="prod(x.shape[2:]) > 0",
     )
 
     def compute(self, xp, x, rois):
@@ -124,6 +125,7 @@ class ROIMaxPooling2D(_RegionMax):
         settings=ROIPooling2D.domain.settings,
         dims={"b": (1, 3), "h": (1, 5), "w": (1, 5)},
         leave_out={"gradient_rois": "integer-valued"},
+        valid="prod(x.shape[2:]) > 0",
     )
 
     def compute(self, xp, x, rois, roi_indices):

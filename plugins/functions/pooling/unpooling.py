@@ -52,6 +52,10 @@ class _Spreading(FunctionNode):
         each = zip(shape, *steps, strict=True)
         return tuple([transposed_size(n, k, s, p, self.cover_all) for n, k, s, p in each])
 
+    def nothing(self: Any, xp: Any, g: Any) -> Any:
+        """The gradient of images without elements."""
+        return xp.zeros(self.input_shape(0), dtype=g.dtype, device=g.device)
+
     def windows_on(self: Any, size: Shape) -> Shape:
         """How many windows an output of this size has along each axis."""
         return Geometry(size, self.ksize, self.stride, self.pad, 1, self.cover_all).out
@@ -75,6 +79,8 @@ class _Unpooling(_Spreading):
         return self.backend.fold(filled, self.size(x.shape[2:]), self.stride, self.pad)
 
     def gradient(self, xp, g):
+        if 0 in self.input_shape(0):  # whose windows pooling would not find again
+            return self.nothing(xp, g)
         ndim = g.ndim - 2
         mean = average_over(ndim, self.ksize, self.stride, self.pad, self.cover_all).evaluate(g)
         return mean * float(prod(per_axis(self.ksize, ndim, "ksize")))

@@ -74,6 +74,8 @@ class Upsampling2D(ImageWindows, _Spreading):
         return MaxPoolingGradient(**windows, size=self.size(x.shape[2:])).evaluate(x)
 
     def gradient(self, xp, g):
+        if 0 in self.input_shape(0):
+            return self.nothing(xp, g)
         return MaxPoolingPick(**self.windows()).evaluate(g)
 
 
