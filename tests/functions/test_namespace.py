@@ -385,3 +385,21 @@ def test_an_array_without_axes_is_refused_where_one_is_needed():
 def test_repeat_takes_an_array_of_numbers():
     y = xp.repeat(Variable(A), Variable(np.array([2, 1])), axis=0)
     np.testing.assert_array_equal(y.array, np.repeat(A, [2, 1], axis=0))
+
+
+MADE_OF_NUMBERS = {
+    "arange": lambda end: xp.arange(end),
+    "full": lambda end: xp.full(3, end),
+    "full_like": lambda end: xp.full_like(A, end),
+    "linspace": lambda end: xp.linspace(0, end, 4),
+    "numpy.linspace": lambda end: np.linspace(0, end, 4),
+}
+
+
+@pytest.mark.parametrize("name", MADE_OF_NUMBERS)
+def test_new_arrays_are_made_of_numbers_in_variables_without_gradients(name):
+    make = MADE_OF_NUMBERS[name]
+    y = make(Variable(np.array(3.0), requires_grad=False))
+    np.testing.assert_array_equal(core.as_array(y), core.as_array(make(np.array(3.0))))
+    with pytest.raises(TypeError, match="needs a gradient, which a plain array would"):
+        make(Variable(np.array(3.0)))

@@ -45,13 +45,24 @@ class Triu(_Triangle):
 def _made(
     name: str, *arguments: Any, dtype: DType = None, device: Any = None, **rest: Any
 ) -> Variable:
-    """What the namespace's function `name` makes on a device, the current one by default."""
+    """What the namespace's function `name` makes on a device, the current one by default.
+
+    Numbers may be Variables without gradients, which libraries know only as arrays.
+    """
+    numbers = [_bare(name, x) for x in arguments]
     place = current_device() if device is None else get_device(device)
     backend = place.backend
     options = {"device": backend.native_device(place), **rest}
     if dtype is not None:
         options["dtype"] = backend.dtype(dtype)
-    return wrap(getattr(backend.xp, name)(*arguments, **options))
+    return wrap(getattr(backend.xp, name)(*numbers, **options))
+
+
+def _bare(name: str, value: Any) -> Any:
+    if not isinstance(value, Variable):
+        return value
+    value._refuse_silent_loss(name)
+    return value.array
 
 
 @asking_for_backend
