@@ -178,6 +178,9 @@ def test_ill_fitting_arguments_are_refused_by_name():
         F.n_step_lstm(2, 0.0, *states, ws * 2, bs * 2, xs)
     with pytest.raises(InvalidType, match="8 arrays in each of 1 ws\nActual: \\[7\\]"):
         F.n_step_lstm(1, 0.0, *states, [ws[0][:7]], bs, xs)
+    for weights, biases, what in ((None, bs, "ws"), (ws, None, "bs"), (ws, 1, "bs")):
+        with pytest.raises(InvalidType, match=f"8 arrays in each of 1 {what}\nActual: [Ni]"):
+            F.n_step_lstm(1, 0.0, *states, weights, biases, xs)
     with pytest.raises(InvalidType, match="that do not grow"):
         F.n_step_lstm(1, 0.0, *states, ws, bs, xs[::-1])
     with pytest.raises(InvalidType, match="hx.shape == cx.shape"):

@@ -158,7 +158,7 @@ def _check(
         raise ValueError(f"{name}: expected at least one time step in xs, got none")
     for what, given in (("ws", ws), ("bs", bs)):
         expected = f"{cell.weights} arrays in each of {count} {what}"
-        require(name, (expected, [len(part) for part in given], [cell.weights] * count))
+        require(name, (expected, _lengths(given), [cell.weights] * count))
     require(
         name,
         ("hx.ndim == 3", states[0].ndim, 3),
@@ -169,3 +169,11 @@ def _check(
     sizes = [states[0].shape[1], *sizes]
     falling = sorted(sizes, reverse=True)
     require(name, ("batches of hx and of xs that do not grow", sizes, falling))
+
+
+def _lengths(given: Any) -> Any:
+    """How many arrays each part has; of what has no such parts, the type."""
+    try:
+        return [len(part) for part in given]
+    except TypeError:
+        return type(given).__name__
