@@ -114,7 +114,13 @@ def contents(who: str, file: File) -> tuple[bytes, str]:
         with opened(who, file) as stream:
             return stream.read(), os.fspath(file)
     check_open(who, file, "reading")
-    return file.read(), str(getattr(file, "name", "the file"))
+    label, data = str(getattr(file, "name", "the file")), file.read()
+    if not data and hasattr(file, "tell") and file.tell():
+        raise CheckpointError(
+            f"{who}: {label} is at its end, with nothing left to be read. Go to where the data "
+            "begins first: file.seek(0)."
+        )
+    return data, label
 
 
 def is_none(array: Array) -> bool:

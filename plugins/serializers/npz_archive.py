@@ -35,6 +35,7 @@ from plugins.serializers.entries import (
     Entries,
     File,
     Spec,
+    contents,
     digest,
     opened,
     shrinks,
@@ -256,5 +257,8 @@ def open_archive(file: File) -> Iterator[Archive]:
             yield Archive(stream, os.fspath(file))
         return
     check_open("load_npz", file, "reading")
-    seekable = file if hasattr(file, "seek") else BytesIO(file.read())
-    yield Archive(seekable, str(getattr(file, "name", "the file")))
+    if hasattr(file, "seek") and not file.tell():  # is not read into memory as a whole
+        yield Archive(file, str(getattr(file, "name", "the file")))
+    else:
+        data, label = contents("load_npz", file)
+        yield Archive(BytesIO(data), label)

@@ -9,6 +9,7 @@ import pytest
 import core
 import core.links as L
 import core.serializers as S
+from core.errors import CheckpointError
 
 
 def model_with(name):
@@ -69,3 +70,16 @@ def test_a_file_that_is_not_there_is_looked_for_beside(name, tmp_path):
     (tmp_path / "model.bin").touch()
     with pytest.raises(FileNotFoundError, match="Did you mean 'model.bin'"):
         LOADERS[name](tmp_path / "modle.bin")
+
+
+@pytest.mark.parametrize("name", ["npz", "hdf5", "safetensors", "torch"])
+def test_an_open_file_is_read_from_its_position(name):
+    model, loaded = L.Linear(3, 2), L.Linear(3, 2)
+    file = io.BytesIO()
+    file.write(b"before")
+    getattr(S, f"save_{name}")(file, model)
+    with pytest.raises(CheckpointError, match="nothing left to be read.*seek"):
+        getattr(S, f"load_{name}")(file, loaded)
+    file.seek(6)
+    getattr(S, f"load_{name}")(file, loaded)
+    np.testing.assert_array_equal(loaded.W.array, model.W.array)
