@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from core.arrays import backend
 from core.errors import CheckpointError
 from core.link.serializer import Serializable, Serializer
 from plugins.serializers.entries import NONE
+
+_STORABLE = re.compile(r"[^\0\ud800-\udfff]*").fullmatch
 
 
 class DictionarySerializer(Serializer):
@@ -61,14 +64,28 @@ def values_of(who: str, obj: Serializable) -> dict[str, Any]:
 def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
     """Return all that `obj` saves, by name; a mapping is returned as saved entries."""
     if isinstance(obj, Mapping) and not hasattr(obj, "serialize"):  # which a ChainDict has
-        for name in obj:
-            if not isinstance(name, str) or "\0" in name:
-                raise TypeError(f"{who}: expected names that are text, got {name!r:.60}.")
+        _check_names(who, obj)
+        if any(name and not name.strip("/") for name in obj):
+            raise TypeError(
+                f"{who}: expected names of more than slashes, which alone lead to no entry when "
+                "the file is loaded. Give it another name."
+            )
         return {name: host_array(value) for name, value in obj.items()}
     check_serializable(who, obj, ", or a dict of arrays")
     saved = DictionarySerializer()
     saved.save(obj)
+    _check_names(who, saved.target)
     return saved.target
+
+
+def _check_names(who: str, names: Iterable[Any]) -> None:
+    """Refuse what no kind of file has as a name: zeros would end it, and UTF-8 lacks surrogates."""
+    for name in names:
+        if not isinstance(name, str) or not _STORABLE(name):
+            raise TypeError(
+                f"{who}: expected names that are text, without zeros or half characters "
+                f"(surrogates), got {name!r:.60}. Give it another name."
+            )
 
 
 def as_bytes(text: str) -> Any:

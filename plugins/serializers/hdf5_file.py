@@ -75,6 +75,11 @@ def write_hdf5(file: File, entries: Mapping[str, Array], compression: int | None
 def write_dataset(group: Any, name: str, array: Array, compression: int | None) -> None:
     """Store an array in a group of h5py; None as an empty dataset, as Chainer does."""
     h5py = need("h5py", "hdf5", "save_hdf5")
+    if {"", "."} & {*name.lstrip("/").split("/")}:  # which HDF5 leaves out
+        raise CheckpointError(
+            f"save_hdf5: HDF5 cannot hold {name!r}: expected slashes between parts that are "
+            "neither empty nor '.'. Give it another name, or use save_npz."
+        )
     if is_none(array):
         group.create_dataset(name, data=h5py.Empty("f"))
         return

@@ -24,6 +24,7 @@ from plugins.serializers.extras import need
 from plugins.serializers.shards import gathered
 
 _KEY = "plugrad"
+_METADATA = "__metadata__"
 _ZEROS = b"0" * DIGITS
 _NAMES = {
     "BOOL": "bool",
@@ -60,6 +61,11 @@ def to_bytes(entries: Mapping[str, Array]) -> bytes:
 
 def _plain(name: str, array: Array) -> Array:
     """The array in C order and in the byte order of the format."""
+    if name == _METADATA:
+        raise CheckpointError(
+            f"save_safetensors: the format keeps the name {name!r} for itself, and an array of "
+            "that name could not be read. Give it another one, or use save_npz."
+        )
     if array.dtype.name not in _NAMES.values():
         raise CheckpointError(
             f"save_safetensors: expected None or numbers of {', '.join(_NAMES.values())}, got an "
@@ -92,7 +98,7 @@ class TensorEntries(Entries):
             raise
         except (library.SafetensorError, ValueError, RecursionError) as error:
             raise self._damaged(str(error), instead(data, SAFETENSORS)) from error
-        mark = header.get("__metadata__", {}).get(_KEY, "").encode()
+        mark = header.get(_METADATA, {}).get(_KEY, "").encode()
         none = json.loads(mark.rpartition(MARK)[2]) if MARK in mark else []
         self._arrays.update(dict.fromkeys(none, NONE))
         self.specs = {

@@ -101,10 +101,26 @@ def test_text_in_an_array_is_loaded_as_it_is_or_refused(kind, path, room):
 def test_what_makes_no_array_is_refused(kind, path):
     with pytest.raises(CheckpointError, match=r"that make an array, got \[\[1\], \[2, 3\]\]"):
         kind.save(path, Bag(a=[[1], [2, 3]]))
-    for name in (1, ("a", "b"), "a\0b"):
-        with pytest.raises(TypeError, match="expected names that are text, got"):
+    for name in (1, ("a", "b"), "a\0b", "\ud800"):
+        with pytest.raises(TypeError, match="expected names that are text, without"):
             kind.save(path, {name: np.ones(2)})
+    with pytest.raises(TypeError, match="expected names that are text, without"):
+        kind.save(path, Bag(**{"\ud800": np.ones(2)}))
+    with pytest.raises(TypeError, match="expected names of more than slashes"):
+        kind.save(path, {"/": np.ones(2)})
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["a//b", "a/", "./b", "/", "__metadata__"])
+def test_a_name_is_read_back_or_refused_when_it_is_saved(kind, path, name):
+    loaded = Bag(**{name: np.zeros(2)})
+    try:
+        kind.save(path, Bag(**{name: np.ones(2)}))
+    except CheckpointError as error:
+        assert kind.name != "npz" and "use save_npz" in str(error)
+    else:
+        kind.load(path, loaded)
+        assert loaded.values[name].tolist() == [1, 1]
 
 
 def test_a_complex_number_is_loaded_as_one_or_refused(kind, path):
