@@ -14,6 +14,7 @@ from core.errors import DatasetDamaged
 from core.registry.configuration import config
 from core.typing import DType
 from plugins.datasets.text_files import decoding
+from plugins.datasets.there import there
 from plugins.extras import need
 from plugins.formats import JPEG, PNG, instead
 
@@ -95,7 +96,8 @@ def _lines(path: Any, who: str) -> list[tuple[int, str]]:
             f"{os.fspath(path)!r}. sorted(pathlib.Path(folder).glob('*.png')) are the images in it."
         )
     with decoding(who, path, also=_LIST):
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # editors mark it so
+        text = there(who, Path.read_text, Path(path), encoding="utf-8-sig")  # editors mark it so
+        lines = text.splitlines()
     return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -12,6 +12,7 @@ from core.errors import DatasetDamaged
 from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from plugins.datasets.per_process import PerProcess
+from plugins.datasets.there import there
 from plugins.formats import PICKLE, instead
 
 
@@ -100,7 +101,8 @@ def _starts(file: Any) -> list[int]:
 def open_pickle_dataset(path: str | os.PathLike[str]) -> PickleDataset:
     """The dataset in the file `path`, which `open_pickle_dataset_writer` wrote.
 
-    Read only files that you trust: see PickleDataset, whose errors these are.
+    Read only files that you trust: see PickleDataset, whose errors these are, beside DatasetMissing
+    where there is no file.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +114,7 @@ def open_pickle_dataset(path: str | os.PathLike[str]) -> PickleDataset:
     ...         dataset[:]
     [{'x': 1}, 'two']
     """
-    return PickleDataset(PerProcess(partial(open, path, "rb")))
+    return PickleDataset(PerProcess(partial(there, "open_pickle_dataset", open, path, "rb")))
 
 
 class PickleDatasetWriter(NeedsInit):

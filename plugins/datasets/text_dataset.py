@@ -13,6 +13,7 @@ import numpy as np
 from core.dataset import DatasetMixin
 from plugins.datasets.per_process import PerProcess
 from plugins.datasets.text_files import decoding, has_bytes_of_ascii, starts_in_bytes
+from plugins.datasets.there import there
 
 _CURE = (
     "Give the encoding that it was written in, such as encoding='cp1252', or errors='replace' to "
@@ -28,8 +29,9 @@ class TextDataset(DatasetMixin):
     path. With `filter_func`, only
     those lines are taken for which it is true; it is called with a line of each file.
     Making the dataset reads the files once, to find where lines begin; each process and each
-    pickled copy opens them for itself. Raises ValueError for files of different lengths, and
-    DatasetDamaged, with the line, for a file that is not text in the encoding.
+    pickled copy opens them for itself. Raises DatasetMissing where there is no file,
+    ValueError for files of different lengths, and DatasetDamaged, with the line, for a file that is
+    not text in the encoding.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +57,11 @@ class TextDataset(DatasetMixin):
         given = {"encoding": encoding, "errors": errors, "newline": newline}
         each = {what: _for_each(what, value, len(names)) for what, value in given.items()}
         self._files = [
-            PerProcess(partial(open, name, **{what: values[i] for what, values in each.items()}))
+            PerProcess(
+                partial(
+                    there, "TextDataset", open, name, **{what: v[i] for what, v in each.items()}
+                )
+            )
             for i, name in enumerate(names)
         ]
         starts = list(map(_starts, names, self._files, each["newline"]))

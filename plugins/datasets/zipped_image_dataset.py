@@ -18,6 +18,7 @@ from core.typing import DType
 from plugins.datasets.concatenated_dataset import ConcatenatedDataset
 from plugins.datasets.image_files import float_dtype, label_array, listed_pairs, read_image
 from plugins.datasets.per_process import PerProcess
+from plugins.datasets.there import there
 from plugins.formats import ZIP, instead
 
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
@@ -41,21 +42,22 @@ class _Archive:
     def image(self, name: str) -> np.ndarray[Any, Any]:
         """One image; decoding is done while other threads read."""
         where = f"{name} in {self._path}"
-        try:
-            with self._file.use() as archive:
+        with self._file.use() as archive:
+            try:
                 content = archive.read(name)
-        except KeyError:
-            raise DatasetMissing(f"{self._who}: there is no {where}.") from None
-        except _UNREADABLE as error:
-            raise DatasetDamaged(
-                f"{self._who}: {where} is damaged, or cannot be unpacked here: {error}."
-            ) from error
+            except KeyError:
+                raise DatasetMissing(f"{self._who}: there is no {where}.") from None
+            except _UNREADABLE as error:
+                raise DatasetDamaged(
+                    f"{self._who}: {where} is damaged, or cannot be unpacked here: {error}."
+                ) from error
         return read_image(io.BytesIO(content), where, self._dtype, self._who)
 
 
 def _open(path: str, who: str) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(path)
+        opened: zipfile.ZipFile = there(who, zipfile.ZipFile, path)
+        return opened
     except zipfile.BadZipFile as error:
         raise DatasetDamaged(
             f"{who}: {path} is not a whole zip archive: {error}.{instead(path, ZIP)}"
@@ -66,8 +68,9 @@ class ZippedImageDataset(DatasetMixin):
     """The images in a zip archive, in its order; every file in it has to be an image.
 
     Images are as in ImageDataset: (channels, height, width), in `dtype`. Each process and each
-    pickled copy opens the archive for itself. Needs Pillow (extra `image`). Raises DatasetDamaged
-    for an archive that is broken, and for a file in it that is not an image.
+    pickled copy opens the archive for itself. Needs Pillow (extra `image`). Raises DatasetMissing
+    where there is no archive, DatasetDamaged for one that is broken, and for a file in it that is
+    not an image.
 
     >>> import os, tempfile, zipfile
     >>> from PIL import Image

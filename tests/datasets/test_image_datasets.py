@@ -130,6 +130,25 @@ def test_archives_that_are_broken_are_named(folder, archive):
         D.ZippedImageDataset(archive)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        D.TextDataset,
+        D.open_pickle_dataset,
+        D.ZippedImageDataset,
+        D.ImageDataset,
+        lambda path: D.MultiZippedImageDataset([path]),
+        lambda path: D.LabeledZippedImageDataset(path, [("a.png", 1)])[0],
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_the_nearest(make, tmp_path):
+    (tmp_path / "examples").touch()
+    with pytest.raises(DatasetMissing, match=r"\w: there is no file .*Did you mean 'examples'"):
+        make(tmp_path / "exmaples")
+    with pytest.raises(DatasetMissing, match="nowhere, which has none"):
+        make(tmp_path / "nowhere" / "examples")
+
+
 def test_a_list_that_begins_with_a_mark_of_its_encoding(folder):
     """As editors on Windows write them: the mark was taken for the beginning of the first path."""
     path = folder / "pairs.txt"
