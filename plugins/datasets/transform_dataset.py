@@ -22,6 +22,10 @@ class TransformDataset(DatasetMixin):
 
     def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
         self._dataset = by_position("TransformDataset", dataset)
+        if not callable(transform):
+            raise TypeError(
+                f"TransformDataset: expected a function of an example, got {transform!r:.60}."
+            )
         self._transform = transform
 
     def __len__(self) -> int:

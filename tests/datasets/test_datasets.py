@@ -304,3 +304,5 @@ def test_a_transform_of_the_parts_of_an_example_is_told_that_it_gets_the_whole()
         D.TransformDataset(pairs, lambda example: example + 1)[0]
     assert not hasattr(caught.value, "__notes__")
     assert D.TransformDataset(pairs, sum)[1] == 6
+    with pytest.raises(TypeError, match="TransformDataset: expected a function of an .* got 3"):
+        D.TransformDataset(pairs, 3)
