@@ -108,6 +108,9 @@ def test_a_column_alone():
     part = table().slice[1:3, "b"]
     assert (part.keys, part.mode, part[0], part.fetch()) == (("b",), None, 5, [5, 6])
     assert table().slice[:, -1].keys == ("c",)
+    for whole in (table(), from_data({"b": [1]}), part):
+        with pytest.raises(TypeError, match=r"got 'b'\. dataset\.slice\[:, key\] has a column"):
+            whole["b"]
     assert table().slice[np.array([True, False, False, True, False])].fetch()[1] == [4, 7]
 
 

@@ -49,6 +49,11 @@ class TabularDataset(DatasetMixin):
 
     def get_example(self, i: int) -> Any:
         """The example at position `i`, as `mode` says."""
+        if not hasattr(i, "__index__"):
+            raise TypeError(
+                f"{type(self).__name__}: expected the positions of examples as indices, got "
+                f"{i!r:.60}. dataset.slice[:, key] has a column, dataset.slice[rows, keys] a part."
+            )
         return self._in_mode([column[0] for column in self.get_examples([i], None)])
 
     def fetch(self) -> Any:
