@@ -63,7 +63,16 @@ def _of_buffer(content: Any, dtype: Any, shape: Any, order: str, axes: Any = Non
     return found
 
 
+def _encode(text: Any, encoding: Any) -> bytes:
+    """Bytes as Python 3 has them in protocols before its own; it has no bytes by a name there."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise pickle.UnpicklingError(f"expected bytes as text in 'latin1', got {encoding!r:.50}")
+    return text.encode("latin1")
+
+
 _NAMES = {
+    ("_codecs", "encode"): _encode,
+    ("__builtin__", "bytes"): lambda: b"",
     ("numpy", "dtype"): _Dtype,
     ("numpy", "ndarray"): _Array,
     ("numpy.core.multiarray", "_reconstruct"): _reconstruct,

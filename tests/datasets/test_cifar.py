@@ -227,6 +227,15 @@ def test_pickles_of_anything_else_are_refused_and_not_run(root, content, said, m
     assert not (root / "harm").exists()
 
 
+@pytest.mark.parametrize("protocol", range(6))
+def test_pickles_written_anew_by_python_3(protocol):
+    pixels = np.arange(6, dtype="u1").reshape(2, 3)
+    content = {b"data": pixels, b"labels": [1, 2], b"note": b""}
+    found = plain_pickle.load(pickle.dumps(content, protocol), "it")
+    np.testing.assert_array_equal(found.pop(b"data"), pixels)
+    assert found == {b"labels": [1, 2], b"note": b""}
+
+
 def test_truncated_pickles_are_refused():
     content = python2(*examples(10)["test_batch"], "labels")
     assert plain_pickle.load(content, "it")[b"batch_label"] == b"one"
