@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from typing import Any, TypeAlias
 
 from core import Link
 from core.errors import CheckpointError
@@ -68,10 +68,11 @@ def load_keras(
     W, b   dense  (3, 2), (2,)
     """
     check_link("load_keras", model)
+    flattened = _shapes_of({} if flattened is None else flattened)
     data, label = contents("load_keras", file)
     layers, ordered = layers_of(data, label)
     layers = [*_renamed(layers, mapping)]
-    matches, found = _Matching(model, layers, label, ordered, flattened or {}).match()
+    matches, found = _Matching(model, layers, label, ordered, flattened).match()
     if not dry_run:
         load_entries("load_keras", model, EntriesDeserializer(found))
     return matches
@@ -162,6 +163,17 @@ class _Matching(Matching):
         except (ValueError, IndexError, StopIteration):
             return None
         return self.fitting(unit.path, made)
+
+
+def _shapes_of(flattened: Any) -> Shapes:
+    """What `flattened` says; raises TypeError for what is no dict of shapes by paths."""
+    shapes = list(flattened.values()) if isinstance(flattened, Mapping) else [flattened, ()]
+    if all([shape is None or (isinstance(shape, Sized) and len(shape) == 3) for shape in shapes]):
+        return flattened  # type: ignore[no-any-return]
+    raise TypeError(
+        "load_keras: expected flattened to be a dict of shapes (height, width, channels), or None, "
+        f"by the paths of Linear links, such as {{'fc': (4, 4, 8)}}; got {flattened!r:.60}."
+    )
 
 
 def _doubtful(one: Layer, other: Layer) -> bool:
