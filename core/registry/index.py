@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from core.errors import PluginError
-from core.registry import loader, settings
+from core.registry import declared, loader, settings
 from core.registry.choice import choose
 from core.registry.kinds import KINDS
 from core.registry.records import Claim, Plugin
@@ -46,7 +46,7 @@ class Registry:
 
     def __init__(
         self,
-        entry_points: Callable[[], Iterable[loader.EntryPoint]] = loader.installed,
+        entry_points: Callable[[], Iterable[loader.EntryPoint]] = declared.installed,
         read_settings: Callable[[], Settings] = settings.read,
     ) -> None:
         self._entry_points = entry_points

@@ -18,7 +18,6 @@ from core.registry.kinds import HOOKS
 from core.registry.lazy import is_target
 from core.registry.records import OLDEST_PLUGIN_API, PLUGIN_API, Claim, Plugin
 
-GROUP = "plugrad"
 RESERVED = ("of",)
 
 
@@ -39,13 +38,6 @@ class EntryPoint(Protocol):
 
     def load(self) -> Any:
         """Import what it names."""
-
-
-def installed() -> Iterable[EntryPoint]:
-    """The environment's entry points of the group `plugrad`."""
-    import importlib_metadata
-
-    return importlib_metadata.entry_points(group=GROUP)
 
 
 def find(entry_points: Iterable[EntryPoint]) -> list[tuple[Plugin, EntryPoint]]:

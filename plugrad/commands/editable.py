@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-from core.registry.loader import GROUP
+from core.registry.declared import GROUP, declared
 
 
 def stale_installs(distributions: Iterable[Any] | None = None) -> Iterator[str]:
@@ -20,7 +20,7 @@ def stale_installs(distributions: Iterable[Any] | None = None) -> Iterator[str]:
     import importlib_metadata
 
     for distribution in distributions or importlib_metadata.distributions():
-        entries = {e.name: e.value for e in distribution.entry_points if e.group == GROUP}
+        entries = {each.name: each.value for each in declared(distribution)}
         source = _editable_source(distribution)
         if source is not None and (entries or distribution.name == "plugrad"):
             yield from _compare(distribution, entries, source)
