@@ -275,10 +275,11 @@ def exp(x: Vector) -> Vector:
 
 
 def expm1(x: Vector) -> Vector:
-    """e^x - 1, exact to the last digits about 0 as well."""
+    """e^x - 1, exact to the last digits about 0 as well, which keeps its sign."""
     n, small = _reduced(_clipped(x, -60, 60))
     power = _power_of_two(n)
-    return (x > 40).where(exp(x), small.times_plus(power, power - 1))
+    near = small.times_plus(power, power - 1).called("copysign", x)
+    return (x > 40).where(exp(x), near)
 
 
 def tanh(x: Vector) -> Vector:
@@ -288,7 +289,7 @@ def tanh(x: Vector) -> Vector:
     n, small = _reduced(x + x)
     power = _power_of_two(n)
     e = small.times_plus(power, power - 1)
-    return e / (e + 2)
+    return (e / (e + 2)).called("copysign", x)
 
 
 def _artanh(s: Vector) -> Vector:

@@ -118,6 +118,7 @@ def expm1_anywhere(x: Any) -> Any:
     """e^x - 1 for any x."""
     near = -_FAR if x < -_FAR else x
     near = expm1(_FAR if near > _FAR else near)
+    near = x if x == ZERO else near  # with its sign
     return half_exp(x) * TWO - ONE if x > _FAR else near
 
 
