@@ -173,6 +173,30 @@ def test_the_model_as_it_begins_is_logged_once(tmp_path):
         assert run(f"in parts {stop}", (2, "epoch")) == whole
 
 
+@pytest.mark.parametrize("name", ["histograms", "statistics"])
+def test_a_run_that_is_resumed_counts_no_iteration_twice(tmp_path, name):
+    def run(out, stop):
+        core.seed(3)
+        made = training.Trainer(small.updater(), stop, tmp_path / out)
+        model = made.updater.get_optimizer("main").target
+        kinds = {
+            "histograms": extensions.HistogramReport,
+            "statistics": extensions.VariableStatisticsPlot,
+        }
+        report = kinds[name](model)
+        made.extend(report, trigger=(1, "iteration"), call_before_training=True)
+        made.extend(extensions.snapshot(autoload=True), trigger=(1, "iteration"))
+        made.run()
+        core.seed(None)
+        saved = core.serializers.DictionarySerializer()
+        saved.save(report)
+        return {key: str(value) for key, value in saved.target.items()}
+
+    whole = run("whole", (4, "iteration"))
+    run("in parts", (2, "iteration"))
+    assert run("in parts", (4, "iteration")) == whole
+
+
 def test_a_trainer_runs_once(tmp_path):
     made = small.bare_trainer(tmp_path)
     with pytest.raises(RuntimeError, match="call run"):

@@ -82,7 +82,7 @@ class HistogramReport(Extension):
         self._filename = filename
         self._file = ReportFile("HistogramReport")
         self._records: list[dict[str, Any]] = []
-        self._calls, self._every = 0, 1
+        self._calls, self._every, self._at = 0, 1, -1
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes."""
@@ -92,6 +92,9 @@ class HistogramReport(Extension):
         """Take the histograms, and write the file."""
         names = [target for target in self._targets if isinstance(target, str)]
         warn_of_slips("HistogramReport", names, trainer.observation)
+        if self._at == trainer.updater.iteration:  # of which the run that is resumed has taken it
+            return
+        self._at = trainer.updater.iteration
         due = self._calls % self._every == 0
         self._calls += 1
         if not due:
@@ -126,6 +129,7 @@ class HistogramReport(Extension):
         """Save or load the records so far."""
         state = json.dumps([self._calls, self._every, self._records])
         self._calls, self._every, self._records = json.loads(serializer("state", state))
+        self._at = int(serializer.optional_value("at", self._at))
 
 
 def histogram(given: Any, bins: int) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class VariableStatisticsPlot(Extension):
         self._file = ReportFile("VariableStatisticsPlot")
         self._calls = 0
         self._every = 1
+        self._at = -1
         self._samples: list[tuple[int, list[list[float]]]] = []
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
@@ -117,6 +118,9 @@ class VariableStatisticsPlot(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Take the statistics; when it is time, draw."""
+        if self._at == trainer.updater.iteration:  # of which the run that is resumed has taken them
+            return
+        self._at = trainer.updater.iteration
         if self._calls % self._every == 0:
             if len(self._samples) == self._most:
                 self._samples = self._samples[::2]
@@ -198,6 +202,7 @@ class VariableStatisticsPlot(Extension):
         state = [self._calls, self._every, self._samples]
         self._calls, self._every, samples = json.loads(serializer("state", json.dumps(state)))
         self._samples = [(iteration, values) for iteration, values in samples]
+        self._at = int(serializer.optional_value("at", self._at))
 
 
 def _unpacked(targets: Any) -> Iterator[Any]:
