@@ -8,6 +8,7 @@ from core.errors import RemovedArgument, nearest
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
+from core.link import Link
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension, check_ranks
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 
@@ -123,6 +124,12 @@ def _check_extension(extension: Any) -> None:
         raise TypeError(
             f"Trainer.extend: expected an extension, got the class {extension.__name__}. "
             f"Make one of it: {extension.__name__}(...)."
+        )
+    if isinstance(extension, Link) and not isinstance(extension, Extension):
+        raise TypeError(
+            "Trainer.extend: expected an Extension or a function of the trainer, got the link "
+            f"{type(extension).__name__}, which takes examples. extensions.Evaluator(iterator, "
+            "link) evaluates it, and extensions.snapshot_object(link, name) saves it."
         )
     if "invoke_before_training" in {*dir(type(extension)), *getattr(extension, "__dict__", {})}:
         raise RemovedArgument(

@@ -3,6 +3,7 @@
 import pytest
 import small
 
+import core.links as L
 from core import training
 from core.errors import RemovedArgument
 from core.training import extensions, triggers
@@ -24,6 +25,18 @@ def test_what_would_never_be_called_is_refused(when, tmp_path):
     if when == "after":
         add(made)
     assert added == ["late"] and made.extension_names() == ["early"]
+
+
+def test_a_link_is_no_extension(tmp_path):
+    made = small.bare_trainer(tmp_path)
+    with pytest.raises(TypeError, match=r"got the link Linear.* extensions\.Evaluator\(iterator"):
+        made.extend(L.Linear(3, 2))
+
+    class Both(L.Linear, training.Extension):
+        pass
+
+    made.extend(Both(3, 2))
+    assert made.extension_names()[-1] == "Both"
 
 
 def test_two_of_one_name_are_numbered_in_order(tmp_path):
