@@ -12,9 +12,10 @@ class Trainer(Loop):
     """Repeat an update, then all extensions whose triggers fire, until the stop trigger fires.
 
     `stop_trigger` is a pair such as `(20, 'epoch')`, counted from the beginning also of a run that
-    is resumed, or a function of the trainer. `out` is the directory of the results, made when the
-    run begins; what an earlier run has left there, and this one would replace without going on from
-    it, is moved to a directory in it, with a warning. `extensions` are added as by `extend`.
+    is resumed, or a function of the trainer. None, as in Chainer, lets the run go on until a signal
+    or an exception ends it. `out` is the directory of the results, made when the run begins; what
+    an earlier run has left there, and this one would replace without going on from it, is moved to
+    a directory in it, with a warning. `extensions` are added as by `extend`.
 
     While it runs, `observation` holds what was reported in this iteration: by the optimizers'
     targets, under the optimizers' names ('main/loss'), and by the extensions.
