@@ -110,6 +110,7 @@ class MultiNodeOptimizer(GradientMethod):
         self._actual, self._communicator, self._zero_fill = actual, comm, zero_fill
         self._shards = Shards(comm) if shard_state else None
         self._known: Any = None  # of the parameters that were broadcast
+        self._config = comm.get_config()  # by which buffers are laid out
         self._counted = 0  # examples of the parts that have been accumulated
         self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
         self._watches = self._begun = False  # a backward, whose gradients are packed as they come
@@ -179,6 +180,8 @@ class MultiNodeOptimizer(GradientMethod):
         self._agree()
         # With these, ranks that have another rate for themselves would go apart.
         settings = f"{self!r}{[*self.groups] or ''}{self._hooks.settings() or ''}"
+        changed = dict(self._communicator.get_config().items() - self._config.items())
+        settings += f"{changed or ''}"
         note, of = self._draws.noted(count), f"update of an optimizer, {settings}"
         counts = self._draws.heard(self._communicator.tell(of, note))
         if _UNCOUNTED in counts:
@@ -281,7 +284,8 @@ class MultiNodeOptimizer(GradientMethod):
         if self._begun:
             return
         self._begun = True
-        if self._is_new or any([p.is_initialized for p in self._unsized]):
+        has_changed = self._config != self._communicator.get_config()
+        if self._is_new or has_changed or any([p.is_initialized for p in self._unsized]):
             self._lay_out()
         if self._unordered:
             found = self._communicator.allgather_obj(None if loss is None else self._order(loss))
@@ -292,6 +296,7 @@ class MultiNodeOptimizer(GradientMethod):
                 self._earlier.wait()  # for sums of other parameters
                 self._earlier = None
             self._sums = [Buckets(self._communicator, chosen, owners) for _ in self._sums]
+            self._config = self._communicator.get_config()
             self._unordered = {}
         self._sums[-1].begin(self.share)
 
