@@ -64,6 +64,12 @@ def advance(
             break
         order = None if sampler is None else checked_order(sampler(order, begun))
         begun = 0
+    if position.pass_length(length) > length and _is_of_all(sampler) and max(indices) >= length:
+        raise IndexError(
+            f"iterator: expected the dataset to keep the {len(position.order)} examples of a pass "
+            f"until it is over, got {length} in the middle of it. Take examples away between "
+            "passes, or begin another one by reset()."
+        )
     before = position.epoch_detail(length)
     return Position(epoch, used, epoch > position.epoch, order, before), indices
 

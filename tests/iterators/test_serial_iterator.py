@@ -150,6 +150,20 @@ def test_an_iterator_over_a_growing_dataset_goes_on_as_the_saved_one(grown, batc
     assert other.epoch_detail == whole.epoch_detail
 
 
+@pytest.mark.parametrize("Iterator", [SerialIterator, MultithreadIterator])
+def test_a_dataset_that_shrinks_in_the_middle_of_a_pass_is_told(Iterator):
+    examples = list(range(10))
+    iterator = Iterator(examples, 2)
+    iterator.next()
+    del examples[3:]
+    with pytest.raises(IndexError, match=r"keep the 10 examples of a pass .* got 3 in the middle"):
+        for _ in range(4):
+            iterator.next()
+    iterator.reset()
+    assert sorted(iterator.next() + iterator.next()[:1]) == [0, 1, 2]
+    iterator.finalize()
+
+
 def test_an_iterator_over_a_dataset_that_shrinks_between_passes_goes_on_as_the_saved_one():
     examples = list(range(6))
     whole = SerialIterator(examples, 3)
