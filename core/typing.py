@@ -33,6 +33,9 @@ Width: TypeAlias = Annotated[int, "[0, inf)"]
 Widths: TypeAlias = Width | Sequence[Width]
 """One width for every spatial axis, or one each."""
 
+Seed: TypeAlias = Annotated[int, "[0, inf)"]
+"""What random numbers follow from."""
+
 Ratio: TypeAlias = Annotated[float, "[0, 1)"]
 """The share of what is left out, where something remains."""
 

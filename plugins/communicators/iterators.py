@@ -12,6 +12,7 @@ from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Communicator
+from core.typing import Seed
 from plugins.communicators.argument import refuse_no_communicator
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.serial_iterator import SerialIterator
@@ -57,7 +58,7 @@ class PartitionedIterator(SerialIterator):
         repeat: bool = True,
         shuffle: bool = True,
         *,
-        seed: int | None = None,
+        seed: Seed | None = None,
     ) -> None:
         refuse_no_communicator("PartitionedIterator", comm)
         if batch_size < comm.size:
@@ -82,7 +83,7 @@ class PartitionedIterator(SerialIterator):
         return batch
 
 
-def _same_draws(comm: Communicator, seed: int | None = None) -> Any:
+def _same_draws(comm: Communicator, seed: Seed | None = None) -> Any:
     """A generator that draws the same on all ranks."""
     drawn = None
     if comm.rank == 0:

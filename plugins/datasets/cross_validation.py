@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors.kinds import checked
+from core.typing import Seed
 from plugins.datasets.split import random_order
 from plugins.datasets.sub_dataset import SubDataset
 
@@ -46,7 +47,7 @@ def _pair(dataset: Any, order: Any, at: int) -> tuple[SubDataset, SubDataset]:
 
 @checked
 def get_cross_validation_datasets_random(
-    dataset: Any, n_folds: int | None = None, seed: int | None = None, *, n_fold: int | None = None
+    dataset: Any, n_folds: int | None = None, seed: Seed | None = None, *, n_fold: int | None = None
 ) -> Folds:
     """The same on a random order of the examples, which `seed` fixes."""
     order = random_order(dataset, seed)

@@ -8,10 +8,11 @@ import numpy as np
 
 from core.arrays import backend
 from core.errors.kinds import checked
+from core.typing import Seed
 from plugins.datasets.sub_dataset import SubDataset
 
 
-def random_order(dataset: Any, seed: int | None) -> np.ndarray[Any, Any]:
+def random_order(dataset: Any, seed: Seed | None) -> np.ndarray[Any, Any]:
     """A random order of a dataset: fixed by `seed`, or drawn as all else in the framework."""
     if seed is None:
         return np.asarray(backend.get("numpy").random.permutation(len(dataset)))
@@ -41,7 +42,7 @@ def split_dataset(dataset: Any, split_at: int, order: Any = None) -> tuple[SubDa
 
 @checked
 def split_dataset_random(
-    dataset: Any, first_size: int, seed: int | None = None
+    dataset: Any, first_size: int, seed: Seed | None = None
 ) -> tuple[SubDataset, SubDataset]:
     """`first_size` examples drawn at random without repeats, and the rest.
 
@@ -71,6 +72,6 @@ def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]
 
 
 @checked
-def split_dataset_n_random(dataset: Any, n: int, seed: int | None = None) -> list[SubDataset]:
+def split_dataset_n_random(dataset: Any, n: int, seed: Seed | None = None) -> list[SubDataset]:
     """`n` parts of equal length, drawn at random without repeats."""
     return split_dataset_n(dataset, n, random_order(dataset, seed))
