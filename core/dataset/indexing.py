@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 from core.errors.scalars import python_number
@@ -12,12 +13,18 @@ def by_position(where: str, dataset: Any) -> Any:
     """The dataset, if it has a length, and examples by their positions.
 
     Raises TypeError, in the name of `where`, for what can be read once, for a function, and for
-    what finds examples by labels, as pandas may: they would be those of other positions.
+    what finds examples by keys or labels, as pandas may: they would be those of other positions.
     """
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
         raise TypeError(
             f"{where}: expected a dataset with a length and with examples by index, got a "
             f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
+        )
+    if isinstance(dataset, Mapping) and dataset and 0 not in dataset:
+        raise TypeError(
+            f"{where}: expected a dataset with examples by index, got a {type(dataset).__name__} "
+            f"of {next(iter(dataset))!r:.60}... Of columns, core.datasets.DictDataset(**columns) "
+            "is one."
         )
     if not hasattr(dataset, "iloc"):
         return dataset

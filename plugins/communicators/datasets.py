@@ -8,9 +8,11 @@ import numpy as np
 
 from core.arrays import backend
 from core.dataset import DatasetMixin
+from core.dataset.indexing import by_position
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.training import Communicator
+from core.typing import Seed
 from plugins.communicators.argument import length_of, refuse_no_communicator
 from plugins.datasets.sub_dataset import SubDataset
 
@@ -25,7 +27,7 @@ def scatter_dataset(
     comm: Communicator,
     root: int = 0,
     shuffle: bool = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
     max_buf_len: int | None = None,
     *,
     force_equal_length: bool = True,
@@ -53,6 +55,8 @@ def scatter_dataset(
     """
     refuse_no_communicator("scatter_dataset", comm)
     rank = comm._peer("scatter_dataset", root, itself=True)
+    if dataset is not None:
+        by_position("scatter_dataset", dataset)
     given = comm.allgather_obj(None if dataset is None else length_of("scatter_dataset", dataset))
     length = given[rank]
     if length is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -123,12 +122,6 @@ class PositionedIterator(Iterator):
 
 def _check_dataset(name: str, dataset: Any) -> None:
     by_position(name, dataset)
-    if isinstance(dataset, Mapping) and dataset and 0 not in dataset:
-        raise TypeError(
-            f"{name}: expected a dataset with examples by index, got a {type(dataset).__name__} of "
-            f"{next(iter(dataset))!r:.60}... Of columns, core.datasets.DictDataset(**columns) is "
-            "one."
-        )
     if len(dataset) == 0:
         raise ValueError(
             f"{name}: expected at least one example, got an empty dataset. Look at the folder or "

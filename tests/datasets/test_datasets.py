@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import core
 from core import datasets as D
+from core.communicators import PartitionedIterator, create_communicator, scatter_dataset
 from core.dataset import DatasetMixin, Iterator
 from core.iterators import SerialIterator
 
@@ -107,6 +108,8 @@ made_of_three = pytest.mark.parametrize(
 @made_of_three
 @pytest.mark.parametrize("other", [iter("abc"), {1, 2, 3}, len], ids=["once", "set", "function"])
 def test_what_has_no_examples_by_index_is_refused(make, other):
+    with pytest.raises(TypeError, match=r"\w: expected a dataset with examples by index, got a di"):
+        make({"x": 1, "y": 2, "z": 3})
     with pytest.raises(TypeError, match=r"\w: expected a dataset with a length and .* Make a list"):
         make(other)
 
@@ -306,3 +309,19 @@ def test_a_transform_of_the_parts_of_an_example_is_told_that_it_gets_the_whole()
     assert D.TransformDataset(pairs, sum)[1] == 6
     with pytest.raises(TypeError, match="TransformDataset: expected a function of an .* got 3"):
         D.TransformDataset(pairs, 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: D.split_dataset_random([1, 2], 1, seed),
+        lambda seed: D.split_dataset_n_random([1, 2], 2, seed),
+        lambda seed: D.get_cross_validation_datasets_random([1, 2], 2, seed),
+        lambda seed: scatter_dataset([1, 2], create_communicator("local"), 0, True, seed),
+        lambda seed: PartitionedIterator([1, 2], 1, create_communicator("local"), seed=seed),
+    ],
+)
+def test_a_negative_seed_is_refused_by_name(make):
+    with pytest.raises(ValueError, match=r"\w: expected seed to be a whole number in \[0, .* -1"):
+        make(-1)
+    make(np.int64(3))
