@@ -168,7 +168,15 @@ class Collectives(NeedsInit, ABC):
 
     def allreduce_obj(self, obj: Any) -> Any:
         """The sum, by `+` in the order of the ranks, of the objects of all of them."""
-        return reduce(add, self.allgather_obj(obj))
+        found = self.allgather_obj(obj)
+        try:
+            return reduce(add, found)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(each).__name__ for each in found}))
+            raise CommunicatorError(
+                f"allreduce_obj: expected objects that + adds, got {kinds}: {error}. "
+                "allgather_obj gives those of all ranks."
+            ) from error
 
     def barrier(self) -> None:
         """Return when all ranks have called it."""

@@ -100,6 +100,11 @@ def send(x: Any, communicator: Communicator, rank: int, tag: int = 0) -> Variabl
     communicator._peer("send", rank)
     several = isinstance(x, (tuple, list))
     xs = [as_variable(each) for each in (x if several else (x,))]
+    if not xs:
+        raise CommunicatorError(
+            "send: expected a Variable, or a tuple of one at least, got an empty one. Objects "
+            "travel by communicator.send_obj."
+        )
     needs = _needed(*xs)
     communicator.send_obj((needs, several, len(xs)), rank, tag)
 

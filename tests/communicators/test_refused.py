@@ -1,10 +1,12 @@
 """What a process alone is told that goes wrong in the same way on many ranks."""
 
+import numpy as np
 import pytest
 
 import core
 import core.communicators as chainermn
 import core.links as L
+from core.errors import CommunicatorError
 from core.iterators import SerialIterator
 from core.training import extensions
 
@@ -52,3 +54,41 @@ def test_evaluators_that_return_nothing_are_told_where():
 def test_replica_sets_are_lists_of_ranks():
     with pytest.raises(TypeError, match="expected replica_sets to be lists of ranks, got int"):
         chainermn.multi_node_snapshot(comm, extensions.snapshot(), [0])
+
+
+def test_what_no_sum_and_no_message_can_be_made_of_is_named(monkeypatch):
+    monkeypatch.setattr(comm, "allgather_obj", lambda obj: [obj, obj])
+    with pytest.raises(CommunicatorError, match="allreduce_obj: .* adds, got dict: .* allgather_o"):
+        comm.allreduce_obj({"a": 1})
+    monkeypatch.undo()
+    monkeypatch.setattr(comm, "_peer", lambda *args: 1)
+    with pytest.raises(CommunicatorError, match="send: expected a Variable, or a tuple of one at"):
+        core.communicators.functions.send((), comm, 1)
+    monkeypatch.undo()
+    with pytest.raises(TypeError, match="scatter_dataset: expected a dataset with examples by ind"):
+        chainermn.scatter_dataset({"a": 1}, comm)
+
+
+def test_settings_that_are_changed_after_a_step_hold_from_the_next_one():
+    own = chainermn.create_communicator("local")
+    optimizer = chainermn.create_multi_node_optimizer(core.optimizers.SGD(0.1), own)
+    model = L.Classifier(L.Linear(2, 3))
+    optimizer.setup(model)
+    seen = []
+
+    def isum(buffer, weight=1.0, bounds=None):
+        seen.append((buffer.size, buffer.dtype.name))
+        return type(own).isum(own, buffer, weight, bounds)
+
+    own.isum = isum
+
+    def step():
+        seen.clear()
+        optimizer.update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+        return sorted(seen)
+
+    assert step() == [(9, "float32")]
+    own.set_config("bucket_bytes", 4)
+    assert step() == step() == [(3, "float32"), (6, "float32")]
+    own.set_config("allreduce_grad_dtype", "float16")
+    assert step() == [(3, "float16"), (6, "float16")]
