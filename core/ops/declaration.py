@@ -30,12 +30,16 @@ class Declaration:
 
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
         self.cls, self.label = cls, cls.__name__
-        parameters = arguments(cls.compute)[2:]
+        asked = arguments(cls.compute)
+        parameters = asked[2:]
         self.names = tuple([p.name for p in parameters])
         self.variadic = any([p.variadic for p in parameters])
         self.optional = sum([p.optional for p in parameters])
-        if not parameters:
-            raise DeclarationError(f"{self.label}.compute: expected (self, xp, INPUT, ...)")
+        if not parameters or not asked[1].name.startswith(("xp", "_")):  # else an input came first
+            raise DeclarationError(
+                f"{self.label}.compute: expected (self, xp, INPUT, ...), found "
+                f"({', '.join([p.name for p in asked])})"
+            )
         if self.variadic and len(parameters) != 1:
             raise DeclarationError(f"{self.label}.compute: expected only *{self.names[-1]}")
         self.outputs = outputs

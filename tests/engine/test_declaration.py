@@ -26,7 +26,13 @@ def test_a_wrong_number_of_inputs_is_refused_by_name(count):
 
 
 def test_a_compute_that_lacks_the_namespace_or_an_input():
-    for compute in (lambda self, x: x, lambda xp, x: x, lambda self, xp: xp):
+    for compute in (
+        lambda self, x: x,
+        lambda xp, x: x,
+        lambda self, xp: xp,
+        lambda self, x, y: x + y,
+        lambda xp, x, y: x + y,
+    ):
         with pytest.raises(DeclarationError, match=r"Mine.compute: expected \(self, xp, INPUT"):
             type("Mine", (Elementwise,), {"compute": compute})
 
