@@ -111,7 +111,8 @@ def operations_of(equation: Equation) -> int:
     name = call.name.rpartition(".")[2]
     if is_view(equation) or name in names.MOVING:
         return 0
-    if name in ("matmul", "imatmul", "dot", "vecdot") and all([value.shape for value in inputs]):
+    factors = [getattr(each, "shape", ()) for each in equation.args[:2]]  # a number has none
+    if name in ("matmul", "imatmul", "dot", "vecdot") and all(factors):
         return 2 * size * inputs[0].shape[-1]
     if name == "tensordot" and size:
         return 2 * size * isqrt(inputs[0].size * inputs[1].size // size)

@@ -148,6 +148,8 @@ def test_costs_of_a_network_by_operation_and_link():
         (lambda x: np.linalg.inv(x), 2 * 8**3),
         (lambda x: np.concat([x, x]), 0),
         (lambda x: np.dot(x, x[0, 0]), 64),
+        (lambda x: np.dot(x, 2.0), 64),
+        (lambda x: np.dot(2.0, x), 64),
     ],
 )
 def test_operations_of_calls(function, operations):
