@@ -36,6 +36,9 @@ LOOKS = _set(
 )
 """Methods that need values."""
 
+UNTRACED = _set("flat view partition argpartition choose byteswap put getfield tofile dump dumps")
+"""Attributes and methods of NumPy's arrays that are not recorded."""
+
 PLAIN = _set("zeros ones empty full arange eye normal uniform bernoulli permutation integers")
 """Functions whose results lie in order without gaps."""
 

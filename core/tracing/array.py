@@ -17,7 +17,7 @@ from core.programs import Call, Shaped, Value, is_ufunc, mapped, names, place_of
 from core.registry.configuration import current_state
 from core.tracing import tape as tapes
 from core.tracing.emission import emit, shaped
-from core.tracing.operators import Operators
+from core.tracing.operators import Operators, is_operand
 from core.tracing.views import Memory, is_basic, plain_index, put_back
 
 
@@ -218,6 +218,20 @@ class TracedArray(Operators):
             "array; or leave this part out of the trace"
         )
 
+    def _refuse_name(self, name: str) -> Any:
+        raise self._tape.refusal(
+            f"x.{name} of an array cannot be traced. Write it by functions of the namespace, by "
+            "indexing, reshape or astype, or leave this part out of the trace"
+        )
+
+    def _is_beside(self, other: Any) -> bool:
+        if isinstance(other, (list, tuple)):
+            raise self._tape.refusal(
+                f"a {type(other).__name__} beside an array, of which NumPy would make one, cannot "
+                "be traced. Make it yourself, by numpy.asarray"
+            )
+        return is_operand(other)
+
     def __copy__(self) -> Any:
         return self.copy()
 
@@ -315,6 +329,8 @@ class TracedSum(TracedArray):
 
 for _name in names.LOOKS:
     setattr(TracedArray, _name, TracedArray._look)
+for _name in names.UNTRACED:
+    setattr(TracedArray, _name, property(partial(TracedArray._refuse_name, name=_name)))
 
 
 # ---------------------------------------------------------------------- recording

@@ -24,6 +24,10 @@ class Operators:
         """Record an operator in place, by name; `plain` is the call of the one that is not."""
         raise NotImplementedError(f"{type(self).__name__} has no _operate_in_place: define it.")
 
+    def _is_beside(self, other: Any) -> bool:
+        """Whether `other` can stand beside it; a subclass refuses what NumPy would make one of."""
+        return is_operand(other)
+
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
@@ -38,7 +42,7 @@ def is_operand(x: Any) -> bool:
 
 def _operate(call: Call) -> Callable[..., Any]:
     def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
+        if not self._is_beside(other):
             return NotImplemented
         return self._apply(call, (self, other), {})
 
@@ -47,7 +51,7 @@ def _operate(call: Call) -> Callable[..., Any]:
 
 def _reflect(call: Call) -> Callable[..., Any]:
     def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
+        if not self._is_beside(other):
             return NotImplemented
         return self._apply(call, (other, self), {})
 
@@ -56,7 +60,7 @@ def _reflect(call: Call) -> Callable[..., Any]:
 
 def _in_place(name: str, plain: Call) -> Callable[..., Any]:
     def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
+        if not self._is_beside(other):
             return NotImplemented
         return self._operate_in_place(name, plain, other)
 

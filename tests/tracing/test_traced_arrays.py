@@ -250,6 +250,22 @@ def test_results_are_put_into_arrays_in_their_place_or_by_name(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda x: x.flat[0], r"x\.flat of an array cannot be traced"),
+        (lambda x: x.view("int32"), r"x\.view of an array cannot be traced"),
+        (lambda x: x + [1, 2], "a list beside an array, .* by numpy.asarray"),
+        (lambda x: (1, 2) - x, "a tuple beside an array"),
+        (lambda x: x == [1, 2], "a list beside an array"),
+        (lambda x: operator.iadd(x, [1, 2]), "a list beside an array"),
+    ],
+)
+def test_what_numpy_takes_and_a_trace_does_not_is_refused_by_name(function, told):
+    with pytest.raises(TraceError, match=told):
+        core.trace(function, np.ones((2, 2), "f"))
+
+
 @pytest.mark.parametrize(("name", "other"), [("shape", (2, -1)), ("dtype", "i8")])
 def test_shapes_and_dtypes_that_are_set_in_place_are_refused(name, other):
     def function(x):
