@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import partial, update_wrapper
@@ -146,7 +145,7 @@ class Captured:
         self._array_type = host().array_type
         self._recordings = self._refused = 0
         self._doubt: Callable[[], None] | None = None  # refuses a call once eager has made it
-        self._busy = threading.Lock()
+        self._busy: set[object] = set()  # the calls under way
         self._gates: list[Gate] | None = None  # of the links that it names
         self.name = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
@@ -208,22 +207,24 @@ class Captured:
             leave(gates)
 
     def _called(self, args: Any, kwargs: Any) -> Any:
-        if not self._busy.acquire(blocking=False):  # another thread, or the step itself
-            return self.function(*args, **kwargs)
-        try:
-            self.calls += 1
-            if self.calls > 1 or self._goes_on():
-                given, recording = self._known(args, kwargs)
-                if recording is not None:
-                    try:
-                        result = recording.replay(given, (args, kwargs))
-                        self.replayed += 1
-                        return result
-                    except Unreplayable as error:
-                        self._give_up(recording, str(error))
+        call, doubt = object(), None
+        try:  # an interruption at any place within leaves no call behind
+            self._busy.add(call)
+            if len(self._busy) == 1:  # neither another thread nor the step itself is in one
+                self._doubt = None
+                self.calls += 1
+                if self.calls > 1 or self._goes_on():
+                    given, recording = self._known(args, kwargs)
+                    if recording is not None:
+                        try:
+                            result = recording.replay(given, (args, kwargs))
+                            self.replayed += 1
+                            return result
+                        except Unreplayable as error:
+                            self._give_up(recording, str(error))
+                doubt, self._doubt = self._doubt, None
         finally:
-            doubt, self._doubt = self._doubt, None
-            self._busy.release()
+            self._busy.discard(call)
         result = self.function(*args, **kwargs)
         if doubt is not None:  # what the step itself raises is no reason to refuse it later
             doubt()
@@ -305,7 +306,7 @@ class Captured:
                 made = self._made(given, form, True)
             except Exception as error:
                 if self.calls > 1:
-                    self._doubt = partial(self._refuse, found, None, Refusal(form), str(error))
+                    self._doubt = partial(self._refuse, found, None, Refusal(form), error)
                 return None
         self._recordings += 1
         return made
@@ -336,19 +337,20 @@ class Captured:
                     "call as arguments, and draw by operations."
                 )
             except Exception as error:
-                self._doubt = partial(self._refuse, found, first, Refusal(form), str(error))
+                self._doubt = partial(self._refuse, found, first, Refusal(form), error)
                 return None
         self._refuse(found, first, Refusal(form), reason)
         return made
 
-    def _refuse(self, found: list[Any], first: Any, refusal: Refusal, reason: str) -> None:
+    def _refuse(self, found: list[Any], first: Any, refusal: Refusal, why: str | Exception) -> None:
         """Leave calls of a signature, of which there may be a first recording, to eager."""
-        if first in found:
-            found[found.index(first)] = refusal
-        else:
-            found.append(refusal)
-        self._refused += 1
-        self._tell(reason)
+        if not isinstance(why, MemoryError):  # a shortage may have passed by the next call
+            self._refused += 1
+            if first in found:
+                found[found.index(first)] = refusal
+            else:
+                found.append(refusal)
+        self._tell(str(why) or repr(why))
 
     def _give_up(self, recording: Recording, reason: str) -> None:
         """Leave the calls that a recording was made for to eager."""
