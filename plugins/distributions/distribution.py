@@ -12,6 +12,7 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_scalar, python_number
 from core.typing import Array, Operand, Shape
+from plugins.distributions.ends import ENDS, with_ends
 from plugins.distributions.limits import limits
 
 
@@ -38,6 +39,11 @@ class Distribution:
     batch_shape: Shape = ()
     """How many distributions there are, along which axes."""
     _params: dict[str, Variable]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ENDS.keys() & vars(cls).keys():
+            setattr(cls, name, with_ends(name, vars(cls)[name]))
 
     def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
         """The parameters as Variables of one batch; each has `event_ndim` axes of its own.

@@ -11,6 +11,7 @@ import core.distributions as D
 import core.functions as F
 from core import Variable
 from plugins.distributions import gamma_draws
+from plugins.distributions.ends import ENDS
 
 NAN, INF = float("nan"), float("inf")
 
@@ -164,6 +165,24 @@ def test_no_finite_point_has_a_slope_that_is_nan(make, reference, parameters, po
                 F.sum(y).backward()
             for variable in given:
                 assert variable.grad is None or not np.isnan(variable.grad).any(), (each, name)
+
+
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_no_infinite_point_of_what_is_cumulated_has_a_slope(make, reference, parameters, points):
+    for each in parameters:
+        for name, ends in ENDS.items():
+            *given, x = _parameters(*each, [-INF, INF])
+            y = getattr(make(*given), name)(x)
+            F.sum(F.where(np.isfinite(y.array), y, 0.0)).backward()
+            np.testing.assert_array_equal(y.array, np.broadcast_to(ends, y.shape))
+            for variable in (*given, x):
+                assert variable.grad is None or not variable.grad.any(), (each, name)
+
+
+def test_parameters_that_are_nan_are_told_at_infinite_points_as_well():
+    assert np.isnan(
+        D.Normal(0.0, np.float32("nan")).cdf(np.array([INF, -INF, 0.0], "f")).array
+    ).all()
 
 
 @pytest.mark.parametrize(
