@@ -173,7 +173,7 @@ def test_the_model_as_it_begins_is_logged_once(tmp_path):
         assert run(f"in parts {stop}", (2, "epoch")) == whole
 
 
-@pytest.mark.parametrize("name", ["histograms", "statistics"])
+@pytest.mark.parametrize("name", ["histograms", "statistics", "schedule"])
 def test_a_run_that_is_resumed_counts_no_iteration_twice(tmp_path, name):
     def run(out, stop):
         core.seed(3)
@@ -182,6 +182,7 @@ def test_a_run_that_is_resumed_counts_no_iteration_twice(tmp_path, name):
         kinds = {
             "histograms": extensions.HistogramReport,
             "statistics": extensions.VariableStatisticsPlot,
+            "schedule": lambda _: extensions.ExponentialShift("alpha", 0.5),
         }
         report = kinds[name](model)
         made.extend(report, trigger=(1, "iteration"), call_before_training=True)

@@ -42,6 +42,8 @@ class Shift(Extension, ABC):
         self._begun = False
         self._loaded: float | None = None
         self._t = 0
+        self._at = -1  # the iteration of the latest step
+        self._is_resumed = False  # so that the step of that iteration has been made
 
     @abstractmethod
     def value_at(self, t: int) -> float:
@@ -104,7 +106,11 @@ class Shift(Extension, ABC):
         """Go one step on."""
         if not self._begun:
             self.initialize(trainer)
-        self._t += 1
+        is_resumed, self._is_resumed = self._is_resumed, False
+        now = -1 if trainer is None else trainer.updater.iteration
+        if is_resumed and -1 != self._at == now:
+            return
+        self._t, self._at = self._t + 1, now
         self._set(self.value_at(self._t))
 
     def _set(self, value: float) -> None:
@@ -133,6 +139,7 @@ class Shift(Extension, ABC):
         serializer.statement("attr", self._attr, self._misfit)
         present = getattr(self._optimizer, self._attr) if self._begun else self._loaded
         self._t = int(serializer("t", self._t))
+        self._at = int(serializer.optional_value("at", self._at))
         init = _number(serializer("init", self._init))
         value = _number(serializer("value", present))
         if not isinstance(serializer, Deserializer):
@@ -140,6 +147,7 @@ class Shift(Extension, ABC):
         if not self._init_is_given:
             self._init = init
         self._loaded = value
+        self._is_resumed = True
         # A snapshot that loads itself when the run begins comes after this extension's turn.
         if self._begun and value is not None:
             self._set(value)
