@@ -76,9 +76,9 @@ class PartitionedIterator(SerialIterator):
         position, indices = self._step()
         rank, size = self._comm.rank, self._comm.size
         begin, end = len(indices) * rank // size, len(indices) * (rank + 1) // size
-        batch = [self.dataset[index] for index in indices[begin:end]]
+        batch = self._examples(indices[begin:end])
         if not batch:
-            batch = NoExamples(self.dataset[indices[0]])
+            batch = NoExamples(*self._examples(indices[:1]))
         self._position = position  # after the dataset, which may raise
         return batch
 

@@ -25,12 +25,16 @@ class SerialIterator(PositionedIterator):
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples."""
         position, indices = self._step()
+        batch = self._examples(indices)
+        self._position = position  # after the dataset, which may raise: a batch is never skipped
+        return batch
+
+    def _examples(self, indices: list[int]) -> list[Any]:
         batch: list[Any] = []
         try:
             for index in indices:
                 batch.append(self.dataset[index])
         except Exception as error:
-            where = f"SerialIterator: raised by dataset[{indices[len(batch)]}]."
+            where = f"{type(self).__name__}: raised by dataset[{indices[len(batch)]}]."
             raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
-        self._position = position  # after the dataset, which may raise: a batch is never skipped
         return batch

@@ -92,3 +92,13 @@ def test_settings_that_are_changed_after_a_step_hold_from_the_next_one():
     assert step() == step() == [(3, "float32"), (6, "float32")]
     own.set_config("allreduce_grad_dtype", "float16")
     assert step() == [(3, "float16"), (6, "float16")]
+
+
+def test_an_error_of_a_divided_dataset_names_the_index():
+    class Torn(list):
+        def __getitem__(self, index):
+            raise OSError("torn")
+
+    with pytest.raises(OSError, match="torn") as caught:
+        chainermn.PartitionedIterator(Torn([1, 2]), 2, comm, shuffle=False).next()
+    assert caught.value.__notes__ == ["PartitionedIterator: raised by dataset[0]."]
