@@ -15,6 +15,9 @@ from plugins.datasets.per_process import PerProcess
 from plugins.datasets.there import there
 from plugins.formats import PICKLE, instead
 
+_OF_BYTES = (EOFError, OverflowError, UnicodeDecodeError, pickle.UnpicklingError)
+"""What bytes that are others raise, and no class that is lacking."""
+
 
 class PickleDataset(DatasetMixin):
     """The objects that PickleDatasetWriter wrote, from `reader`, a binary file that can seek.
@@ -80,7 +83,7 @@ def _starts(file: Any) -> list[int]:
     while place < end:
         try:
             pickle.load(file)
-        except (EOFError, pickle.UnpicklingError) as error:
+        except _OF_BYTES as error:
             raise DatasetDamaged(
                 f"PickleDataset: the file is damaged in object {len(starts)}, which begins at byte "
                 f"{place} of {end}: {error}.{instead(file, PICKLE)} "

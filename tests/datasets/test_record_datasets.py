@@ -212,6 +212,17 @@ def test_a_file_that_breaks_off_is_named(pickles):
             D.open_pickle_dataset(pickles)
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [b"\x80\x04\x8c\x03t\xffo.", b"\x80\x04\x8e" + b"\xff" * 8 + b"two."],
+    ids=["no text", "no length"],
+)
+def test_bytes_that_are_others_are_damage(pickles, damaged):
+    pickles.write_bytes(pickle.dumps(1) + damaged)
+    with pytest.raises(DatasetDamaged, match="damaged in object 1, which begins at byte 5 of"):
+        D.open_pickle_dataset(pickles)
+
+
 def test_an_open_file_cannot_be_sent(pickles):
     with open(pickles, "rb") as file:
         dataset = D.PickleDataset(file)
