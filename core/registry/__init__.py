@@ -37,6 +37,6 @@ else:  # checkers shall not take every name for known
             "core.registry.lazy": "lazily",
             "core.registry.records": "PLUGIN_API BrokenName Plugin PluginWarning",
         },
-        "backends configuration hook hookspecs kernel_claims kernel_key kernel_table kinds loader "
-        "once paths plugins public records signatures threads wording",
+        "backends configuration declared hook hookspecs kernel_claims kernel_key kernel_table "
+        "kinds loader once paths plugins public records signatures threads wording",
     )
