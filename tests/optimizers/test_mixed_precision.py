@@ -157,6 +157,32 @@ def test_mixed16_normalizes_in_float32():
     np.testing.assert_allclose(normalized, gamma * expected + beta, atol=3e-3)
 
 
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: L.LayerNormalization(3),
+        lambda: L.LayerNormalization(use_gamma=False),
+        lambda: L.LayerNormalization(3, use_beta=False),
+        lambda: L.RMSNormalization(),
+        lambda: L.DecorrelatedBatchNormalization(4, 2, eps=1e-2),
+    ],
+)
+def test_mixed16_makes_what_every_normalization_keeps_float32(make, train):
+    x = core.Variable(np.random.default_rng(0).normal(size=(8, 4, 3)).astype("float16"))
+    with core.using_config("dtype", core.mixed16), core.using_config("train", train):
+        link = make()
+        y = link(x)
+        F.sum(y * y).backward()
+    with core.using_config("train", train):
+        expected = make()(x.array.astype("float32")).array
+    assert y.dtype == x.grad.dtype == "float16"
+    np.testing.assert_allclose(y.array, expected, rtol=2e-3, atol=2e-3)
+    kept = [p.array for p in link.params()] + [p.grad for p in link.params()]
+    kept += [getattr(link, name) for name in ("avg_mean", "avg_projection") if hasattr(link, name)]
+    assert kept and all(array.dtype == "float32" for array in kept)
+
+
 def test_masters_follow_to_another_backend(monkeypatch):
     # The other backend at hand has no 16-bit floats: let float64 play their part.
     monkeypatch.setattr(core.optimizer.update_rule, "_SIXTEEN_BIT", ("float64",))

@@ -26,7 +26,7 @@ class DecorrelatedBatchNormalization(Link):
         groups: Into how many groups of neighbouring channels they are divided.
         decay: The share of the running averages that is kept.
         eps: Added to the variances.
-        dtype: Dtype of the averages; None is `core.config.dtype`.
+        dtype: Dtype of the averages; None is `core.config.dtype`, with float32 for `core.mixed16`.
 
     Shapes: x (n, size, ...) floating; avg_mean (groups, k) and avg_projection (groups, k, k) with k
     = size / groups, which start as zeros and as unit matrices; y that of x. No parameters.
@@ -43,7 +43,7 @@ class DecorrelatedBatchNormalization(Link):
     @checked
     def __init__(
         self,
-        size: int,
+        size: Count,
         groups: Count = 16,
         decay: Probability = 0.9,
         eps: Positive = 2e-5,
@@ -59,7 +59,7 @@ class DecorrelatedBatchNormalization(Link):
         self.decay = decay
         self.eps = eps
         k = size // groups
-        zero = Constant(0, config.dtype if dtype is None else dtype)
+        zero = Constant(0, arguments.statistics_dtype(dtype))
         self.avg_mean = generate_array(zero, (groups, k), device=self.device)
         identity = Constant(self.device.xp.eye(k), zero.dtype)
         self.avg_projection = generate_array(identity, (groups, k, k), device=self.device)
@@ -75,6 +75,8 @@ class DecorrelatedBatchNormalization(Link):
         """Whiten `x`; with `finetune` all such calls have the same weight in the averages."""
         if finetune is not False:
             finetune = truth(type(self).__name__, "finetune", finetune)
+        if arguments.is_narrower(x, self.avg_mean):
+            return F.cast(self.forward(F.cast(x, self.avg_mean.dtype), finetune), x.dtype)
         if not config.train:
             return F.fixed_decorrelated_batch_normalization(
                 x, self.avg_mean, self.avg_projection, self.groups

@@ -56,11 +56,12 @@ class LayerNormalization(Link):
         self.eps = eps
         self.gamma = self.beta = None
         self._shape: tuple[int, ...] | None = None
+        dtype = arguments.statistics_dtype()
         with self.init_scope():
             if use_gamma:
-                self.gamma = Parameter(as_initializer(initial_gamma, 1))
+                self.gamma = Parameter(as_initializer(initial_gamma, 1, dtype))
             if use_beta:
-                self.beta = Parameter(as_initializer(initial_beta, 0))
+                self.beta = Parameter(as_initializer(initial_beta, 0, dtype))
         if size is not None:
             self._initialize_params((size,) if isinstance(size, int) else tuple(size))
 
@@ -76,6 +77,9 @@ class LayerNormalization(Link):
             arguments.check_rank(self, x, 1, more=True)
             shape = tuple(x.shape[-1:])
             self._initialize_params(shape)
+        for parameter in self.params():
+            if arguments.is_narrower(x, parameter):
+                return F.cast(self.forward(F.cast(x, parameter.dtype)), x.dtype)
         gamma = _constant(x, shape, 1) if self.gamma is None else self.gamma
         beta = _constant(x, shape, 0) if self.beta is None else self.beta
         return F.layer_normalization(x, gamma, beta, self.eps)

@@ -42,7 +42,8 @@ class RMSNormalization(Link):
         super().__init__()
         self.eps = eps
         with self.init_scope():
-            self.gamma = Parameter(as_initializer(initial_gamma, 1))
+            dtype = arguments.statistics_dtype()
+            self.gamma = Parameter(as_initializer(initial_gamma, 1, dtype))
         if size is not None:
             self.gamma.initialize((size,))
 
@@ -51,6 +52,8 @@ class RMSNormalization(Link):
         if not self.gamma.is_initialized:
             arguments.check_rank(self, x, 1, more=True)
             self.gamma.initialize(tuple(x.shape[-1:]))
+        if arguments.is_narrower(x, self.gamma):
+            return F.cast(self.forward(F.cast(x, self.gamma.dtype)), x.dtype)
         return F.rms_normalization(x, self.gamma, self.eps)
 
     @property
