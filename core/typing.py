@@ -27,6 +27,9 @@ Count: TypeAlias = Annotated[int, "[1, inf)"]
 Counts: TypeAlias = Count | Sequence[Count]
 """One count for every spatial axis, or one each."""
 
+Number: TypeAlias = Annotated[int, "[0, inf)"]
+"""How many of what there may be none of."""
+
 Width: TypeAlias = Annotated[int, "[0, inf)"]
 """Of a border, which may be missing."""
 

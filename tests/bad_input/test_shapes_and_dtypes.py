@@ -104,6 +104,26 @@ REFUSED = {
         "x.shape[2] > 0",
         "0 <= 0",
     ),
+    "ROIPooling2D": (
+        lambda: F.roi_pooling_2d(a(1, 1, 0, 4), a(1, 5), 1, 1, 1.0),
+        "x.shape[2] > 0",
+        "0 <= 0",
+    ),
+    "ROIMaxPooling2D": (
+        lambda: F.roi_max_pooling_2d(a(2, 1, 4, 0), a(2, 4), LABELS, 1, 1.0),
+        "x.shape[3] > 0",
+        "0 <= 0",
+    ),
+    "roi_max_align_2d": (
+        lambda: F.roi_max_align_2d(a(2, 1, 0, 4), a(2, 4), LABELS, 1, 1.0),
+        "x.shape[2:] without 0",
+        r"\(0, 4\)",
+    ),
+    "roi_average_pooling_2d": (
+        lambda: F.roi_average_pooling_2d(a(2, 1, 4, 0), a(2, 4), LABELS, 1, 1.0),
+        "x.shape[2:] without 0",
+        r"\(4, 0\)",
+    ),
 }
 
 
@@ -146,6 +166,11 @@ def test_operation_expected_and_actual(name):
         (
             lambda: F.deconvolution_2d(a(1, 2, 4, 4), a(2, 1, 1, 1), groups=0),
             r"Deconvolution: expected groups to be .* in \[1, inf\), got int 0",
+        ),
+        (lambda: F.recall(a(2, 3), LABELS, -1), r"label_num to be .* in \[0, inf\) or None"),
+        (
+            lambda: F.roi_max_align_2d(a(2, 1, 4, 4), a(2, 4) * np.nan, LABELS, 1, 1.0),
+            "roi_max_align_2d: expected rois and a spatial_scale that are finite",
         ),
         (lambda: F.convolution_2d(a(1, 1, 4, 4), a(1, 1, 3, 3), stride=0), "stride 0"),
         (

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.errors.removed import removed
-from core.typing import AnyArray, Array
+from core.typing import AnyArray, Array, Number
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
 from plugins.functions.labels import widened
 
@@ -15,7 +15,7 @@ from plugins.functions.labels import widened
 class ClassificationSummary(FunctionNode):
     """Quotients of counts of each class: what is right, what is predicted, what is there."""
 
-    label_num: int | None = None
+    label_num: Number | None = None
     beta: float = 1.0
     ignore_label: int = -1
 

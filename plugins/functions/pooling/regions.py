@@ -8,7 +8,7 @@ from core import as_variable
 from core.arrays.windows import per_axis
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
-from plugins.functions.refusal import dtype_name, require
+from plugins.functions.refusal import dtype_name, refused, require
 
 IMAGES = "Each region names its image, a row of x."
 
@@ -49,6 +49,8 @@ def prepared(name: str, x: Array, rois: Array, roi_indices: Any, outsize: Any) -
         ("roi_indices.shape == (r,)", roi_indices.shape, rois.shape[:1]),
         ("x.dtype == rois.dtype", dtype_name(x), dtype_name(rois)),
     )
+    if 0 in x.shape[2:]:
+        raise refused(name, "x.shape[2:] without 0", f"{tuple(x.shape[2:])}")
     rois, roi_indices = rois.array, roi_indices.array
     refuse_outside(name, x.backend, "roi_indices", roi_indices, x.shape[0], IMAGES)
     return x, rois, roi_indices, positive(name, outsize)

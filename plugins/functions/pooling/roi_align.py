@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from core import Variable
@@ -177,7 +178,7 @@ def _points(
     for axis in range(2):
         low, high = rois[:, axis] * scale, rois[:, axis + 2] * scale
         length = x.shape[axis + 2]
-        place, real, count = _grid(xp, low, high, outsize[axis], ratios[axis])
+        place, real, count = _grid(name, xp, low, high, outsize[axis], ratios[axis])
         inside = real & (place >= -1) & (place <= length)
         zero, last = xp.zeros_like(place), xp.full_like(place, length - 1)
         place = xp.minimum(xp.maximum(xp.where(inside, place, zero), zero), last)
@@ -185,7 +186,9 @@ def _points(
     return sides
 
 
-def _grid(xp: Any, low: Any, high: Any, bins: int, ratio: int | None) -> tuple[Any, Any, Any]:
+def _grid(
+    name: str, xp: Any, low: Any, high: Any, bins: int, ratio: int | None
+) -> tuple[Any, Any, Any]:
     """Positions (r, bins, points), which of them are points of the region, and how many a bin has.
 
     Regions that have fewer points than others are filled up.
@@ -193,10 +196,21 @@ def _grid(xp: Any, low: Any, high: Any, bins: int, ratio: int | None) -> tuple[A
     like = {"dtype": low.dtype, "device": low.device}
     size = xp.maximum(high - low, xp.ones_like(low))
     count = xp.ceil(size / bins) if ratio is None else xp.full_like(low, ratio)
-    most = ratio or (int(xp.max(count)) if low.shape[0] else 1)
+    most = ratio or (_whole(name, xp.max(count)) if low.shape[0] else 1)
     number = xp.arange(most, **like)
     part = (number + 0.5) / count[:, None, None]
     bin_size = (size / bins)[:, None, None]
     place = low[:, None, None] + (xp.arange(bins, **like)[:, None] + part) * bin_size
     counts = xp.broadcast_to(number < count[:, None, None], place.shape)
     return place, counts, count
+
+
+def _whole(name: str, count: Any) -> int:
+    """The greatest number of points, which memory is taken for."""
+    if not isfinite(count):
+        raise ValueError(
+            f"{name}: expected rois and a spatial_scale that are finite, as bins have a point for "
+            "each element; got a region of a size that is not. Set a sampling_ratio, or leave "
+            "out such regions."
+        )
+    return int(count)

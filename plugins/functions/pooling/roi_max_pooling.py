@@ -93,6 +93,7 @@ class ROIPooling2D(_RegionMax):
             "spatial_scale": choice(1.0, 0.5),
         },
         dims={"b": (2, 3), "h": (1, 5), "w": (1, 5)},
+        valid=("h > 0", "w > 0"),
         leave_out={"gradient_rois": "integer-valued"},
         valid="prod(x.shape[2:]) > 0",
     )
@@ -124,6 +125,7 @@ class ROIMaxPooling2D(_RegionMax):
         roi_indices=integers(0, "b"),
         settings=ROIPooling2D.domain.settings,
         dims={"b": (1, 3), "h": (1, 5), "w": (1, 5)},
+        valid=("h > 0", "w > 0"),
         leave_out={"gradient_rois": "integer-valued"},
         valid="prod(x.shape[2:]) > 0",
     )
