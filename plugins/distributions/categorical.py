@@ -45,9 +45,8 @@ class Categorical(Distribution):
         if not whole:
             inside = inside & (index == xp.floor(index))
         safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int64)
-        places, _ = xp.broadcast_arrays(xp.expand_dims(safe, axis=-1), self.log_p.array)
-        log_p = F.broadcast_to(self.log_p, places.shape)
-        chosen = log_p.__array_namespace__().take_along_axis(log_p, places[..., :1])
+        places, log_p = F.broadcast(xp.expand_dims(safe, axis=-1), self.log_p)
+        chosen = log_p.__array_namespace__().take_along_axis(log_p, places.array[..., :1])
         found = where(inside, F.squeeze(chosen, -1), -float("inf"))
         return found if whole else where(index == index, found, float("nan"))
 

@@ -11,7 +11,7 @@ from core import functions as F
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_scalar, python_number
-from core.typing import Array, Operand, Shape
+from core.typing import Array, Number, Operand, Shape
 from plugins.distributions.ends import ENDS, with_ends
 from plugins.distributions.limits import limits
 
@@ -157,7 +157,7 @@ class Distribution:
     # ------------------------------------------------------------------ draws
 
     @checked
-    def sample(self, sample_shape: int | tuple[int, ...] = ()) -> Variable:
+    def sample(self, sample_shape: Number | tuple[Number, ...] = ()) -> Variable:
         """Draw points, independently of each other.
 
         Returns:

@@ -260,13 +260,15 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Variab
 
 @register_kl(Multinomial, Multinomial)
 def _multinomial(p: Multinomial, q: Multinomial) -> Variable:
-    _demand("as many trials in both", p.n.array == q.n.array)
+    n, other = F.broadcast(p.n, q.n)
+    _demand("as many trials in both", n.array == other.array)
     return p.n * _categorical(p._class, q._class)
 
 
 @register_kl(NegativeBinomial, NegativeBinomial)
 def _negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> Variable:
-    _demand("the same r in both", p.r.array == q.r.array)
+    r, other = F.broadcast(p.r, q.r)
+    _demand("the same r in both", r.array == other.array)
     return p.r * _bernoulli(p._trial, q._trial) / p.p
 
 
@@ -289,7 +291,8 @@ def _poissons(lam: Variable, other: Variable) -> Variable:
 
 @register_kl(Uniform, Uniform)
 def _uniform(p: Uniform, q: Uniform) -> Variable:
-    inside = (p.low.array >= q.low.array) & (p.high.array <= q.high.array)
+    low, high, below, above = F.broadcast(p.low, p.high, q.low, q.high)
+    inside = (low.array >= below.array) & (high.array <= above.array)
     return where(inside, F.log(q.scale) - F.log(p.scale), float("inf"))
 
 

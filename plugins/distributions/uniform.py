@@ -43,8 +43,8 @@ class Uniform(Distribution):
         self.high = given if second == "high" else self.low + given
 
     def log_prob(self, x: Array) -> Variable:
-        x = self._point(x)
-        inside = (x.array >= self.low.array) & (x.array <= self.high.array)
+        x, low, high = F.broadcast(self._point(x), self.low, self.high)
+        inside = (x.array >= low.array) & (x.array <= high.array)
         return within(inside, x, 0.0, lambda x: 0 * (x - self.low) - F.log(self.scale))
 
     def cdf(self, x: Array) -> Variable:

@@ -510,3 +510,24 @@ def test_the_slope_of_an_infinite_log_normal_point_is_0():
     x = Variable(np.array([INF, 1.0], "f"))
     (slope,) = core.grad([F.sum(D.LogNormal(0.0, 1.0).log_prob(x))], [x])
     np.testing.assert_array_equal(slope.array, [0, -1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: D.Uniform(np.zeros((2, 3)), 1.0).log_prob(np.ones(2)),
+        lambda: D.Categorical(np.full((2, 3, 4), 0.25)).log_prob(np.ones(2, "i")),
+        lambda: D.kl_divergence(D.Uniform(np.zeros((2, 3)), 1.0), D.Uniform(np.zeros(2), 1.0)),
+        lambda: D.kl_divergence(*[D.Multinomial(2, np.full((n, 2), 0.5)) for n in (2, 3)]),
+        lambda: D.kl_divergence(*[D.NegativeBinomial(np.ones(n), 0.5) for n in (2, 3)]),
+    ],
+)
+def test_shapes_that_do_not_broadcast_are_refused(call):
+    with pytest.raises(core.errors.InvalidType, match=r"shape and .*shape.* broadcast"):
+        call()
+
+
+@pytest.mark.parametrize("shape", [-1, (-1,), (2, -1), (-1, -2)])
+def test_less_than_no_draws_are_refused(shape):
+    with pytest.raises(ValueError, match=r"sample: expected sample_shape .* in \[0, inf\)"):
+        D.Normal(np.zeros(2), 1.0).sample(shape)
