@@ -72,6 +72,12 @@ def test_maxout_starts_as_it_is_told():
     assert L.Maxout(3, 2, 4, initial_bias=None).linear.b is None
 
 
+@pytest.mark.parametrize(("name", "shape"), [("initialW", (4, 2, 3)), ("initial_bias", (4, 2))])
+def test_maxout_refuses_arrays_with_the_maps_before_the_outputs(name, shape):
+    with pytest.raises(ValueError, match=rf"{name} of the shape \(2, 4.* got \(4, 2"):
+        L.Maxout(3, 2, 4, **{name: np.ones(shape, "f")})
+
+
 def test_dropconnect_with_a_given_mask():
     for make in (
         lambda: L.SimplifiedDropconnect(3, 2, initial_bias=1),

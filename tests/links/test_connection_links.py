@@ -449,3 +449,9 @@ def test_the_weights_of_inception_are_drawn_in_chainers_order():
             np.testing.assert_array_equal(layer[name].W.array.reshape(shape), drawn_there)
     finally:
         np.random.set_state(state)
+
+
+@pytest.mark.parametrize("biases", [0, core.initializers.One(), (0, 0), np.zeros(4)])
+def test_bilinear_has_three_initial_biases(biases):
+    with pytest.raises(ValueError, match="expected initial_bias to be a tuple of three init"):
+        L.Bilinear(3, 2, 4, initial_bias=biases)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
 from core.arrays import backend
+from core.errors import InvalidSetting
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array
@@ -49,14 +51,14 @@ class Maxout(Chain):
     ) -> None:
         super().__init__()
         self.pool_size = pool_size
-        units = out_size * pool_size
+        units, shape = out_size * pool_size, (out_size, pool_size)
         with self.init_scope():
             self.linear = Linear(
                 in_size,
                 units,
                 nobias=initial_bias is None,
-                initialW=_merged(initialW, units),
-                initial_bias=_merged(initial_bias, units),
+                initialW=_merged("initialW", initialW, shape),
+                initial_bias=_merged("initial_bias", initial_bias, shape),
             )
 
     def forward(self, x: Array) -> Variable:
@@ -69,8 +71,15 @@ class Maxout(Chain):
         yield "pool_size", self.pool_size, 0
 
 
-def _merged(spec: Any, units: int) -> Any:
+def _merged(name: str, spec: Any, shape: tuple[int, int]) -> Any:
     """An array with the axes of outputs and of maps made one; all else as it is."""
-    if not getattr(spec, "shape", ()):
+    given = tuple(getattr(spec, "shape", ()))
+    if not given:
         return spec
-    return backend.of(spec).xp.reshape(spec, (units, *spec.shape[2:]))
+    if given[:2] != shape:
+        axes = ", ".join(map(str, shape)) + ", in_size" * (name == "initialW")
+        raise InvalidSetting(
+            f"Maxout: expected {name} of the shape ({axes}), which begins with out_size and "
+            f"pool_size, got {given}"
+        )
+    return backend.of(spec).xp.reshape(spec, (prod(shape), *given[2:]))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.errors import InvalidSetting
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array
@@ -56,7 +59,7 @@ class Bilinear(Link):
         self.out_size = out_size
         self.nobias = nobias
         self.V1 = self.V2 = self.b = None
-        V1, V2, b = (None, None, None) if initial_bias is None else initial_bias
+        V1, V2, b = _three(initial_bias)
         with self.init_scope():
             self.W = Parameter(arguments.weight(initialW), (left_size, right_size, out_size))
             if not nobias:
@@ -71,3 +74,14 @@ class Bilinear(Link):
     def forward(self, e1: Array, e2: Array) -> Variable:
         """Apply the layer to two inputs (n, ...)."""
         return F.bilinear(e1, e2, self.W, self.V1, self.V2, self.b)
+
+
+def _three(spec: Any) -> tuple[Any, ...]:
+    if spec is None:
+        return None, None, None
+    if not isinstance(spec, (tuple, list)) or len(spec) != 3:
+        raise InvalidSetting(
+            "Bilinear: expected initial_bias to be a tuple of three initializers, those of V1, V2 "
+            f"and b, got {spec!r:.60}"
+        )
+    return tuple(spec)
