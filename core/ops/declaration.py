@@ -8,6 +8,7 @@ here. Of `output_names = ("*parts",)`, of which there is any number, none is ret
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -17,6 +18,9 @@ from core.errors.arguments import arguments
 from core.ops.class_reading import fields, kinds, mentions, names, own_classes, reads
 
 Rule = Callable[..., Any]
+
+_NAMESPACE = re.compile("^_|[xnc]p|namespace")
+"""What the namespace is called, as also `np` or `_`."""
 
 
 class Declaration:
@@ -35,7 +39,7 @@ class Declaration:
         self.names = tuple([p.name for p in parameters])
         self.variadic = any([p.variadic for p in parameters])
         self.optional = sum([p.optional for p in parameters])
-        if not parameters or not asked[1].name.startswith(("xp", "_")):  # else an input came first
+        if not parameters or not _NAMESPACE.search(asked[1].name):  # which is taken for an input
             raise DeclarationError(
                 f"{self.label}.compute: expected (self, xp, INPUT, ...), found "
                 f"({', '.join([p.name for p in asked])})"

@@ -95,7 +95,6 @@ class ROIPooling2D(_RegionMax):
         dims={"b": (2, 3), "h": (1, 5), "w": (1, 5)},
         valid=("h > 0", "w > 0"),
         leave_out={"gradient_rois": "integer-valued"},
-        valid="prod(x.shape[2:]) > 0",
     )
 
     def compute(self, xp, x, rois):
@@ -127,7 +126,6 @@ class ROIMaxPooling2D(_RegionMax):
         dims={"b": (1, 3), "h": (1, 5), "w": (1, 5)},
         valid=("h > 0", "w > 0"),
         leave_out={"gradient_rois": "integer-valued"},
-        valid="prod(x.shape[2:]) > 0",
     )
 
     def compute(self, xp, x, rois, roi_indices):
