@@ -12,6 +12,7 @@ from typing import Any
 from core import functions
 from core.compat.numpy_compositions import COMPOSITIONS
 from core.errors import nearest
+from core.errors.scalars import python_number
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
 from core.ops.namespace import namespace
@@ -100,6 +101,10 @@ def _counterpart(name: str) -> Any:
     )
 
 
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+"""Before these, NumPy makes arrays of its scalars."""
+
+
 def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy ufunc that was called with a Variable among its inputs."""
     name = ufunc.__name__
@@ -117,7 +122,7 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if exact is None:
         return counterpart(*inputs)
     # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
-    x, y = inputs
+    x, y = map(python_number, inputs) if name in _COMPARISONS else inputs
     return exact(in_dtype_of(y, x), in_dtype_of(x, y))
 
 

@@ -70,7 +70,7 @@ def with_numbers(f: Operation, inputs: tuple[Any, ...]) -> Variable:
     arrays = [as_array(x) for x in inputs if not is_number(x)]
     numbers = [python_number(x) for x in inputs if is_number(x)]
     lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
-    if lead is None and arrays and all([type(n) is bool for n in numbers]):
+    if lead is None and arrays and all([_is_truth(n, f.keeps_dtype) for n in numbers]):
         lead = arrays[-1]
     if not f._elementwise or lead is None:
         raise TypeError(
@@ -82,6 +82,11 @@ def with_numbers(f: Operation, inputs: tuple[Any, ...]) -> Variable:
         return scalar.call(inputs[0], number)  # type: ignore[no-any-return]
     operands = [as_operand(x, lead) if is_number(x) else x for x in inputs]
     return f._run(*operands) if f._local_hooks is None else f(*operands)  # type: ignore[no-any-return]
+
+
+def _is_truth(number: Any, kept: bool) -> bool:
+    """Whether a number stands for a truth value: where its dtype is not `kept`, 0 and 1 do, too."""
+    return type(number) is bool or not kept and type(number) is int and holds("bool", number)
 
 
 def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:

@@ -45,6 +45,32 @@ def test_integers_are_not_made_of_real_numbers():
         core.Variable(np.arange(3)) * np.ones(3)
 
 
+@pytest.mark.parametrize("operation", COMPARISONS)
+@pytest.mark.parametrize("number", [0, 1, np.int64(1), np.uint8(0)])
+def test_truth_values_are_compared_with_0_and_1(operation, number):
+    truth = np.array([True, False])
+    x = core.Variable(truth)
+    for y, expected in (
+        (operation(x, number), operation(truth, number)),
+        (operation(number, x), operation(number, truth)),
+    ):
+        assert isinstance(y, core.Variable) and y.dtype == bool
+        np.testing.assert_array_equal(y.array, expected)
+    for other in (2, -1):
+        with pytest.raises(TypeError):
+            operation(x, other)
+
+
+@pytest.mark.parametrize("operation", COMPARISONS)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint16", "float32"])
+def test_scalars_of_numpy_are_compared_from_either_side(operation, dtype):
+    values = np.arange(5, dtype=dtype)
+    x = core.Variable(values)
+    for number in (np.int64(3), np.uint8(3), np.int8(3)):
+        np.testing.assert_array_equal(operation(number, x).array, operation(3, values))
+        np.testing.assert_array_equal(operation(x, number).array, operation(values, 3))
+
+
 NO_NUMBERS = {
     "objects": np.array([1.0, None]),
     "texts": np.array(["1", "2"]),
