@@ -12,7 +12,7 @@ from typing import Any
 from core import functions
 from core.compat.numpy_compositions import COMPOSITIONS
 from core.errors import nearest
-from core.errors.scalars import python_number
+from core.errors.scalars import is_number, python_number
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
 from core.ops.namespace import namespace
@@ -123,6 +123,9 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         return counterpart(*inputs)
     # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
     x, y = map(python_number, inputs) if name in _COMPARISONS else inputs
+    with_constant, number = getattr(exact.operation, "from_scalar", None), python_number(x)
+    if with_constant is not None and is_number(x) and type(number) in (int, float):
+        return with_constant.call(y, number)
     return exact(in_dtype_of(y, x), in_dtype_of(x, y))
 
 

@@ -45,6 +45,18 @@ def test_integers_are_not_made_of_real_numbers():
         core.Variable(np.arange(3)) * np.ones(3)
 
 
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(2), np.int16(-1)])
+def test_scalars_of_numpy_count_truth_values_from_either_side(operation, number):
+    x = core.Variable(np.array([True, False]))
+    for found, expected in (
+        (operation(number, x), operation(int(number), x)),
+        (operation(x, number), operation(x, int(number))),
+    ):
+        assert found.dtype == expected.dtype == np.int64
+        np.testing.assert_array_equal(found.array, expected.array)
+
+
 @pytest.mark.parametrize("operation", COMPARISONS)
 @pytest.mark.parametrize("number", [0, 1, np.int64(1), np.uint8(0)])
 def test_truth_values_are_compared_with_0_and_1(operation, number):
