@@ -217,3 +217,8 @@ def test_a_mask_of_keys_is_refused_with_the_cure():
         layer(x, memory, mask=seen)
     y = layer(x, memory, mask=seen[:, None]).array
     np.testing.assert_allclose(y[1:], layer(x[1:], memory[1:, :3]).array, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mask_that_is_a_list_is_refused():
+    with pytest.raises(TypeError, match="Expected an array of .*; got a builtins.list"):
+        L.MultiHeadAttention(4, 2)(X.astype("f"), mask=[[True]])

@@ -161,6 +161,15 @@ def test_field_takes_sequences_one_by_one_as_well():
         assert path.tolist() == [int(y[0]) for y in by_time]
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_field_refuses_labels_of_fewer_or_more_sequences(count):
+    field, xs = L.CRF1d(3), [np.ones((2, 3), "f")] * 2
+    with pytest.raises(
+        core.errors.InvalidType, match=r"len\(xs\) == len\(ys\)\n.*2 != " f"{count}"
+    ):
+        field(xs, [np.zeros(2, "i")] * count, transpose=True)
+
+
 def test_probabilities_of_all_words_add_up_to_one():
     layer = L.BinaryHierarchicalSoftmax(3, TREE)
     x = X[:1].astype("f")
@@ -206,6 +215,8 @@ def test_huffman_tree_is_the_least_deep():
         (0, "the word 0 alone"),
         ((0, 2), r"once in the tree, got \[0, 2\]"),
         ((0, 1, 2), "got 3 branches"),
+        ([[0, 1], 2], "tuples of two and of numbers of words, got list"),
+        (((0, "1"), 2), "tuples of two and of numbers of words, got str"),
     ],
 )
 def test_trees_that_make_no_sense_are_refused(tree, message):

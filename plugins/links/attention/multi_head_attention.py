@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from core import Chain, Variable
+from core import Chain, Variable, as_array, backend
 from core import functions as F
 from core.errors import InvalidType
 from core.errors.kinds import checked
@@ -126,6 +126,7 @@ class MultiHeadAttention(Chain):
         """The mask as it broadcasts to scores (n, heads, l, m)."""
         if mask is None:
             return None
+        backend.of(as_array(mask))  # which refuses what is not an array
         scores = (*q.shape[:3], k.shape[2])
         shape = tuple(mask.shape)
         if len(shape) == 3:  # of each example, the same for all heads

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array, BackendArray
@@ -55,6 +56,8 @@ class CRF1d(Link):
         """
         if not transpose:
             return F.crf1d(self.cost, xs, ys, reduce)
+        if len(xs) != len(ys):
+            raise InvalidType("len(xs) == len(ys)", f"{len(xs)} != {len(ys)}", operation="CRF1d")
         order = _longest_first(xs)
         loss = F.crf1d(self.cost, _by_time(xs, order), _by_time(ys, order), reduce)
         return loss if reduce == "mean" else loss[_inverse(order)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from core import Device, Link, Parameter, Variable, as_array, as_variable
@@ -108,9 +109,14 @@ class BinaryHierarchicalSoftmax(Link):
         self._signs = backend.to_backend(self._signs, device)
 
 
-def _walk(tree: Any, path: Path, node: int, paths: dict[int, Path]) -> int:
+def _walk(tree: Any, path: Path, node: int, paths: dict[Any, Path]) -> int:
     """Note the path to each word below; gives the next number of an inner node."""
     if not isinstance(tree, tuple):
+        if not isinstance(tree, Real):
+            raise ValueError(
+                "links.BinaryHierarchicalSoftmax: expected a tree of tuples of two and of numbers "
+                f"of words, got {type(tree).__name__} in it."
+            )
         if tree in paths or not path:
             raise ValueError(
                 "links.BinaryHierarchicalSoftmax: expected a tree of pairs with each word once, "
