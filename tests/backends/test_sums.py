@@ -177,6 +177,16 @@ def test_each_length_of_a_short_last_axis_has_numpys_bits(short: int, dtype: str
             np.testing.assert_array_equal(function(a, axis=-1), expected, name, strict=True)
 
 
+def have_numpys_bits(name: str, a: Any, **options: Any) -> None:
+    """Demand sums, or means, to be those of NumPy to the sign of zeros."""
+    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
+    with np.errstate(all="ignore"):
+        got, expected = ours(a, **options), numpys(a, **options)
+    np.testing.assert_array_equal(got, expected, strict=True)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    assert type(got) is type(expected)
+
+
 @given(
     st.one_of(st.integers(8, 600), st.sampled_from([4096, 50_000, 131_071, 131_072, 300_001])),
     st.sampled_from([(), (1,), (3,), (40,), (7, 150)]),
@@ -195,13 +205,8 @@ def test_rows_in_one_piece_have_numpys_bits(
     a[..., : len(odd)] = odd
     a[..., :] = -0.0 if odd == (-0.0,) else a
     a, axis = (a[..., None, :], (-2, -1)) if two else (a, None if before == (3,) else -1)
-    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
-    with using_threads(threads), np.errstate(all="ignore"):
-        got = ours(a, axis=axis, keepdims=keepdims)
-        expected: Any = numpys(a, axis=axis, keepdims=keepdims)
-    np.testing.assert_array_equal(got, expected, strict=True)
-    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
-    assert type(got) is type(expected)
+    with using_threads(threads):
+        have_numpys_bits(name, a, axis=axis, keepdims=keepdims)
 
 
 @given(
@@ -225,12 +230,8 @@ def test_columns_have_numpys_bits(
     if math.prod([shape[i] for i in axis]) > ROWS:
         axis = axis[:1] if shape[first] <= ROWS else ()
     axis = axis[0] - a.ndim if len(axis) == 1 and data.draw(st.booleans()) else axis
-    ours, numpys = {"sum": (sums.total, np.sum), "mean": (sums.mean, np.mean)}[name]
-    with using_threads(threads), np.errstate(all="ignore"):
-        got = ours(a, axis=axis, keepdims=keepdims)
-        expected: Any = numpys(a, axis=axis, keepdims=keepdims)
-    np.testing.assert_array_equal(got, expected, strict=True)
-    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    with using_threads(threads):
+        have_numpys_bits(name, a, axis=axis, keepdims=keepdims)
 
 
 @pytest.mark.parametrize("short", range(2, sums.SHORT + 1))

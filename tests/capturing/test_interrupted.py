@@ -1,10 +1,10 @@
 """Captured steps that are interrupted, or for which memory is short, where they are recorded."""
 
 import dis
-import sys
 
 import numpy as np
 import pytest
+from interruptions import is_interrupted
 
 import core
 import core.links as L
@@ -27,15 +27,7 @@ def interrupted(function, number):
                 raise KeyboardInterrupt
         return interrupting
 
-    before = sys.gettrace()
-    sys.settrace(interrupting)
-    try:
-        function()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
+    return is_interrupted(function, interrupting)
 
 
 def test_a_call_that_is_interrupted_leaves_the_step_to_be_replayed():

@@ -2,7 +2,6 @@
 
 import copy
 import io
-import sys
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pytest
 from compiled_kernels import taking
 from hypothesis import given
 from hypothesis import strategies as st
+from interruptions import is_interrupted
 
 import core
 import core.functions as F
@@ -547,15 +547,7 @@ def interrupted(function, line):
             raise KeyboardInterrupt
         return interrupting
 
-    before = sys.gettrace()
-    sys.settrace(interrupting)
-    try:
-        function()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
+    return is_interrupted(function, interrupting)
 
 
 @pytest.mark.parametrize("around", [lambda f: f, core.vmap], ids=["alone", "within"])
