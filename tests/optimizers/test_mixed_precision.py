@@ -183,6 +183,18 @@ def test_mixed16_makes_what_every_normalization_keeps_float32(make, train):
     assert kept and all(array.dtype == "float32" for array in kept)
 
 
+def test_mixed16_takes_parameters_of_layer_normalization_that_are_float16():
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype("float16")
+    with core.using_config("dtype", core.mixed16):
+        link = L.LayerNormalization(3, initial_gamma=core.initializers.Constant(2, "float16"))
+        y = link(x)
+        F.sum(y).backward()
+        plain = L.LayerNormalization(3)(x)
+    assert y.dtype == link.gamma.dtype == link.gamma.grad.dtype == "float16"
+    assert link.beta.dtype == "float32"
+    np.testing.assert_allclose(y.array, 2 * plain.array, atol=3e-3)
+
+
 def test_masters_follow_to_another_backend(monkeypatch):
     # The other backend at hand has no 16-bit floats: let float64 play their part.
     monkeypatch.setattr(core.optimizer.update_rule, "_SIXTEEN_BIT", ("float64",))

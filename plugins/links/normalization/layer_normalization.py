@@ -82,6 +82,10 @@ class LayerNormalization(Link):
                 return F.cast(self.forward(F.cast(x, parameter.dtype)), x.dtype)
         gamma = _constant(x, shape, 1) if self.gamma is None else self.gamma
         beta = _constant(x, shape, 0) if self.beta is None else self.beta
+        gamma, beta = [
+            F.cast(parameter, x.dtype) if arguments.is_narrower(parameter, x) else parameter
+            for parameter in (gamma, beta)
+        ]
         return F.layer_normalization(x, gamma, beta, self.eps)
 
     def _known_shape(self) -> tuple[int, ...] | None:
