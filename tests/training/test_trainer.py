@@ -198,6 +198,15 @@ def test_a_run_that_is_resumed_counts_no_iteration_twice(tmp_path, name):
     assert run("in parts", (4, "iteration")) == whole
 
 
+@pytest.mark.parametrize("kind", [extensions.HistogramReport, extensions.VariableStatisticsPlot])
+def test_a_report_that_is_called_by_hand_counts_each_call(tmp_path, kind):
+    made = training.Trainer(small.updater(), (1, "iteration"), tmp_path)
+    report = kind(made.updater.get_optimizer("main").target)
+    report(made)
+    report(made)
+    assert report._calls == 2
+
+
 def test_a_trainer_runs_once(tmp_path):
     made = small.bare_trainer(tmp_path)
     with pytest.raises(RuntimeError, match="call run"):

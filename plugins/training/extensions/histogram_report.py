@@ -13,7 +13,7 @@ import numpy as np
 from core import Link, Variable
 from core.arrays import backend
 from core.errors.kinds import checked
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
 from plugins.training.extensions.distribution import check_names
 from plugins.training.extensions.report_file import ReportFile
@@ -83,6 +83,7 @@ class HistogramReport(Extension):
         self._file = ReportFile("HistogramReport")
         self._records: list[dict[str, Any]] = []
         self._calls, self._every, self._at = 0, 1, -1
+        self._is_resumed = False
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes."""
@@ -92,7 +93,8 @@ class HistogramReport(Extension):
         """Take the histograms, and write the file."""
         names = [target for target in self._targets if isinstance(target, str)]
         warn_of_slips("HistogramReport", names, trainer.observation)
-        if self._at == trainer.updater.iteration:  # of which the run that is resumed has taken it
+        is_resumed, self._is_resumed = self._is_resumed, False
+        if is_resumed and self._at == trainer.updater.iteration:  # of which it has been taken
             return
         self._at = trainer.updater.iteration
         due = self._calls % self._every == 0
@@ -130,6 +132,7 @@ class HistogramReport(Extension):
         state = json.dumps([self._calls, self._every, self._records])
         self._calls, self._every, self._records = json.loads(serializer("state", state))
         self._at = int(serializer.optional_value("at", self._at))
+        self._is_resumed = isinstance(serializer, Deserializer)
 
 
 def histogram(given: Any, bins: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from core import Link, Variable
 from core.arrays import backend
 from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension, TriggerSpec, get_trigger
 from plugins.training.extensions.distribution import flat, percentiles
 from plugins.training.extensions.picture import (
@@ -84,6 +84,7 @@ class VariableStatisticsPlot(Extension):
         self._calls = 0
         self._every = 1
         self._at = -1
+        self._is_resumed = False
         self._samples: list[tuple[int, list[list[float]]]] = []
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
@@ -118,7 +119,8 @@ class VariableStatisticsPlot(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Take the statistics; when it is time, draw."""
-        if self._at == trainer.updater.iteration:  # of which the run that is resumed has taken them
+        is_resumed, self._is_resumed = self._is_resumed, False
+        if is_resumed and self._at == trainer.updater.iteration:  # of which they have been taken
             return
         self._at = trainer.updater.iteration
         if self._calls % self._every == 0:
@@ -203,6 +205,7 @@ class VariableStatisticsPlot(Extension):
         self._calls, self._every, samples = json.loads(serializer("state", json.dumps(state)))
         self._samples = [(iteration, values) for iteration, values in samples]
         self._at = int(serializer.optional_value("at", self._at))
+        self._is_resumed = isinstance(serializer, Deserializer)
 
 
 def _unpacked(targets: Any) -> Iterator[Any]:
