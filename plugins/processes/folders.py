@@ -52,8 +52,12 @@ def _made(place: Path) -> Path:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"plugrad-{os.getpid()}-", dir=place))
         if fcntl is not None:
-            with suppress(OSError):  # where files have no locks, none is found to be forsaken
+            try:
                 _held[folder] = _locked(folder)
+            except BlockingIOError:  # somebody takes it for forsaken, and is about to remove it
+                continue
+            except OSError:  # where files have no locks, none is found to be forsaken
+                pass
         if folder.exists():
             return folder
         remove([folder])  # somebody took it for forsaken before it was locked

@@ -24,6 +24,7 @@ import core
 from core.datasets import TupleDataset
 from core.iterators import MultiprocessIterator, SerialIterator
 from core.serializers import NpzDeserializer
+from plugins.processes import folders as own_folders
 from plugins.processes import ipc, workers
 
 PLACES = [Path("/dev/shm"), Path(tempfile.gettempdir())]
@@ -537,6 +538,24 @@ def test_what_is_left_where_all_are_killed_at_once_goes_with_the_next_iterator(t
         with MultiprocessIterator("cd", 1, shuffle=False) as another:
             assert another.next() == ["c"] and {*known} < {*folders(os.getpid())}
         assert one.next() == ["b"] and folders(os.getpid()) == known
+
+
+@pytest.mark.skipif(own_folders.fcntl is None, reason="there are no locks")
+def test_a_new_folder_that_somebody_is_about_to_remove_is_not_used(monkeypatch, tmp_path):
+    taken = []
+
+    def locked(folder):
+        if not taken:
+            taken.append(folder)
+            raise BlockingIOError
+        return lock(folder)
+
+    lock = own_folders._locked
+    monkeypatch.setattr(own_folders, "_locked", locked)
+    made = own_folders._made(tmp_path)
+    assert made.exists() and made not in taken
+    own_folders.remove([made])
+    assert not made.exists()
 
 
 def test_a_script_without_a_guard_is_told_so(tmp_path):
