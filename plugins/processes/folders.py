@@ -2,15 +2,18 @@
 
 Who makes one holds a lock of it until it is removed. Where all processes of a job are killed at
 once, as by a batch system, a container or a launcher of MPI, nobody is left to remove what they
-share: whoever makes folders next finds that nobody holds these any more, and removes them.
+share: whoever makes folders next finds that nobody holds these any more, and removes them. Those of
+other machines, whose locks are not seen on all file systems that they share, are left alone.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +24,8 @@ except ImportError:  # as on Windows, where killed processes leave their folders
     fcntl = None  # type: ignore[assignment]
 
 _SHARED_MEMORY = "/dev/shm"
-_FORM = re.compile(r"plugrad-\d+-\w{8}")
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+_FORM = re.compile(rf"plugrad-\d+-{_MACHINE}-\w{{8}}")
 
 _held: dict[Path, int] = {}  # folders of this process, with the handles that have the locks
 
@@ -50,7 +54,8 @@ def remove(folders: Sequence[Path]) -> None:
 def _made(place: Path) -> Path:
     """A new folder whose lock this process holds, where there are locks."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"plugrad-{os.getpid()}-", dir=place))
+        prefix = f"plugrad-{os.getpid()}-{_MACHINE}-"
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         if fcntl is not None:
             try:
                 _held[folder] = _locked(folder)

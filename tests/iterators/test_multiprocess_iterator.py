@@ -558,6 +558,19 @@ def test_a_new_folder_that_somebody_is_about_to_remove_is_not_used(monkeypatch, 
     assert not made.exists()
 
 
+@pytest.mark.skipif(own_folders.fcntl is None, reason="there are no locks")
+def test_folders_of_other_machines_are_left_alone(tmp_path):
+    machine = own_folders._MACHINE
+    other = f"{int(machine, 16) ^ 1:08x}"
+    for name in (f"plugrad-1-{machine}-abcd_efg", f"plugrad-1-{other}-abcd_efg", "plugrad-1-mine"):
+        (tmp_path / name).mkdir()
+    own = own_folders._made(tmp_path)
+    own_folders._remove_forsaken(tmp_path)
+    left = {folder.name for folder in tmp_path.iterdir()}
+    own_folders.remove([own])
+    assert left == {own.name, f"plugrad-1-{other}-abcd_efg", "plugrad-1-mine"}
+
+
 def test_a_script_without_a_guard_is_told_so(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(
