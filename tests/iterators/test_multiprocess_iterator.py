@@ -527,11 +527,16 @@ def test_what_is_left_where_all_are_killed_at_once_goes_with_the_next_iterator(t
     path = tmp_path / "script.py"
     end = "os.killpg(0, signal.SIGKILL)"
     path.write_text(SCRIPT.format(tests=str(Path(__file__).parents[1]), end=end))
-    done = subprocess.run(
-        [sys.executable, path], capture_output=True, text=True, timeout=60, start_new_session=True
-    )
-    main, *_ = map(int, done.stdout.split())
-    assert done.returncode == -signal.SIGKILL and folders(main)
+    with tempfile.TemporaryDirectory() as own:  # where no other process removes what is left
+        done = subprocess.run(
+            [sys.executable, path], capture_output=True, text=True, timeout=60,
+            start_new_session=True, env={**os.environ, "TMPDIR": own},
+        )  # fmt: skip
+        main, *_ = map(int, done.stdout.split())
+        left = [*Path(own).glob(f"plugrad-{main}-*")]
+        assert done.returncode == -signal.SIGKILL and left
+        own_folders._remove_forsaken(Path(own))
+        assert not any([folder.exists() for folder in left])
     with MultiprocessIterator("ab", 1, shuffle=False) as one:
         assert one.next() == ["a"] and not folders(main)
         known = folders(os.getpid())
