@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ class CaffeFunction(GraphModel):
 
     @checked
     def forward(
-        self, inputs: Mapping[str, Array], outputs: Sequence[str], disable: Sequence[str] = ()
+        self, inputs: Mapping[str, Array], outputs: Sequence[str], disable: Iterable[str] = ()
     ) -> tuple[Variable, ...]:
         """Run the layers.
 
@@ -130,7 +130,7 @@ class CaffeFunction(GraphModel):
                 f"{', '.join(map(repr, unknown))}."
             )
         given = {name: as_variable(x) for name, x in named_arrays("CaffeFunction", inputs).items()}
-        return tuple(self._run(given, [self._latest[name] for name in outputs], disable))
+        return tuple(self._run(given, [self._latest[name] for name in outputs], [*disable]))
 
 
 class _Translation:

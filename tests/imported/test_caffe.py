@@ -112,7 +112,7 @@ def test_a_network_of_many_layers(tmp_path):
         found = model(inputs={"data": x}, outputs=list(expected))
         for one, other in zip(found, expected.values(), strict=True):
             np.testing.assert_allclose(one.array, other.array, rtol=1e-4, atol=1e-5)
-        (plain,) = model({"data": x}, ["pool"], disable=["relu"])
+        (plain,) = model({"data": x}, ["pool"], disable={"relu"})
         assert (plain.array < 0).any() and not (found[1].array < 0).any()
     (y,) = model({"data": x}, ["prob"])
     F.sum(y * y).backward()

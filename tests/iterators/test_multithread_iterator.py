@@ -210,18 +210,18 @@ from core.datasets import TransformDataset
 from core.iterators import MultithreadIterator
 
 def load(i):
-    time.sleep(0.2 if i > 3 else 0)
+    time.sleep(0.2 if i >= 30 else 0)  # the second batch takes seconds
     print(i, flush=True)
 
-iterator = MultithreadIterator(TransformDataset(range(8), load), 4, shuffle=False)
+iterator = MultithreadIterator(TransformDataset(range(60), load), 30, shuffle=False)
 iterator.next()
 """
 
 
 def test_a_program_that_ends_does_not_wait_for_examples_that_nobody_will_ask_for():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout.split()[:4] == ["0", "1", "2", "3"]
-    assert "7" not in done.stdout
+    assert done.returncode == 0 and done.stdout.split()[:30] == [*map(str, range(30))]
+    assert "59" not in done.stdout
 
 
 @pytest.mark.parametrize("copied", [copy.copy, lambda i: pickle.loads(pickle.dumps(i))])
