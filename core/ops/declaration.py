@@ -19,8 +19,8 @@ from core.ops.class_reading import fields, kinds, mentions, names, own_classes, 
 
 Rule = Callable[..., Any]
 
-_NAMESPACE = re.compile("^_|[xnc]p|namespace")
-"""What the namespace is called, as also `np` or `_`."""
+_NAMESPACE = re.compile("^_|[xnc]p|namespace|lib|api|module|backend|math")
+"""What the namespace is called, as also `np`, `lib` or `_`."""
 
 
 class Declaration:

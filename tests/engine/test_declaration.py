@@ -6,6 +6,7 @@ import linecache
 import operator
 import re
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 import core
 from core import Elementwise, FunctionNode, Variable, real
 from core.errors import DeclarationError, InvalidType
-from core.functions import Multiply
+from core.functions import Multiply, ReLU
 from core.graph.variable import wrap
+from core.testing import check_op
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -35,6 +37,14 @@ def test_a_compute_that_lacks_the_namespace_or_an_input():
     ):
         with pytest.raises(DeclarationError, match=r"Mine.compute: expected \(self, xp, INPUT"):
             type("Mine", (Elementwise,), {"compute": compute})
+
+
+@pytest.mark.parametrize("name", ["np", "jnp", "_xp", "_", "lib", "array_api", "backend", "math"])
+def test_the_namespace_may_be_called_otherwise(name):
+    made: dict[str, Any] = {}
+    exec(f"def compute(self, {name}, x):\n    return x + x", made)
+    mine = type("Mine", (Elementwise,), {"compute": made["compute"]})
+    assert mine.call(np.ones(2, "f")).array.tolist() == [2, 2]
 
 
 def test_a_rule_that_asks_for_an_unknown_name():
@@ -124,6 +134,20 @@ def test_a_domain_that_is_none_or_of_other_inputs(domain, message):
     methods = {"compute": lambda self, xp, x: x, "domain": domain}
     with pytest.raises(DeclarationError, match=f"Wrong.domain: {message}"):
         type("Wrong", (core.Elementwise,), methods)
+
+
+def test_the_domain_of_a_base_class_may_call_inputs_otherwise():
+    class Mine(ReLU):
+        def compute(self, xp, z):
+            return xp.maximum(z, xp.zeros_like(z))
+
+    x = Variable(np.array([-1, 2], "f"))
+    y = Mine.call(x)
+    core.functions.sum(y).backward()
+    assert (y.array.tolist(), x.grad.tolist()) == ([0, 2], [0, 1])
+    check_op(Mine, lambda x: np.maximum(x, 0), ["numpy"])
+    with pytest.raises(DeclarationError, match="inputs .*, x, z, .*; found x$"):
+        type("Wrong", (ReLU,), {"compute": lambda self, xp, x, z: x + z})
 
 
 def test_inputs_of_a_domain_have_names():
