@@ -84,7 +84,8 @@ def proved(compute: Compute, result: Spec, remember: Callable[[], None]) -> Comp
         if found.shape != result.shape or found.name != result.name:
             raise TypeError(
                 f"{f.label}.compute: expected to give {result.name} of shape {result.shape}, as "
-                f"elementwise operations do of these inputs, got {found.name} of {found.shape}."
+                f"elementwise operations do of these inputs, got {found.name} of {found.shape}. "
+                "A class whose results have another dtype says keeps_dtype = False."
             )
         remember()
         return y
