@@ -145,10 +145,11 @@ def _sums(a: Any, axis: Any, dtype: Any, options: Any) -> Any:
         return None
     if _own_floats(a, dtype):
         found = _by_slices(np.add, a, axis, options)
-        for loops in _LOOPS if found is None and compiler.available() else ():
-            found = loops.total(a, axis, options)
-            if found is not None:
-                break
+        if found is None and a.size >= of_columns.LEAST and compiler.available():
+            for loops in _LOOPS:
+                found = loops.total(a, axis, options)
+                if found is not None:
+                    break
         if found is not None:
             return found
     axes = _long(a, axis, dtype, options)
