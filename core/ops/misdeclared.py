@@ -44,7 +44,7 @@ def refuse_displaced(declared: Declaration) -> None:
 def refuse_other_domain(declared: Declaration) -> None:
     """Raise where the domain is none, or that of other inputs than those of `compute`.
 
-    That of a base class may call as many inputs otherwise.
+    That of a base class may call them otherwise, and lack optional ones.
     """
     domain: Any = declared.cls.domain
     if domain is None:
@@ -54,8 +54,8 @@ def refuse_other_domain(declared: Declaration) -> None:
             f"{declared.label}.domain: expected a Domain, such as Domain({declared.names[0]}="
             f"real(-3, 3)), got {domain!r:.60}"
         )
-    renamed = "domain" not in vars(declared.cls) and len(domain.inputs) == len(declared.names)
-    if domain.inputs not in ((), declared.names) and not renamed:
+    inherited = "domain" not in vars(declared.cls) and declared.fits(len(domain.inputs))
+    if domain.inputs not in ((), declared.names) and not inherited:
         raise DeclarationError(
             f"{declared.label}.domain: expected the inputs of compute(self, xp, ...), "
             f"{', '.join(declared.names)}, in this order; found {', '.join(domain.inputs)}"

@@ -146,6 +146,8 @@ def test_the_domain_of_a_base_class_may_call_inputs_otherwise():
     core.functions.sum(y).backward()
     assert (y.array.tolist(), x.grad.tolist()) == ([0, 2], [0, 1])
     check_op(Mine, lambda x: np.maximum(x, 0), ["numpy"])
+    more = type("More", (Mine,), {"compute": lambda self, xp, z, y=None: z * 2})
+    assert more.call(x).array.tolist() == [-2, 4]
     with pytest.raises(DeclarationError, match="inputs .*, x, z, .*; found x$"):
         type("Wrong", (ReLU,), {"compute": lambda self, xp, x, z: x + z})
 
