@@ -276,7 +276,10 @@ def test_rows_in_one_piece_have_numpys_extremes_and_precise_products(
             got = ours(a, axis=axis, keepdims=keepdims)
             expected = getattr(np, name)(a.astype("d"), axis, keepdims=keepdims).astype(dtype)
             rtol = 0 if name != "prod" else 1e-6 if dtype == "float32" else 1e-12
-            np.testing.assert_allclose(got, expected, rtol=rtol, strict=True)
+            atol = 0.0
+            if name == "prod" and not compiler.available():  # NumPy's own, which rounds each time
+                rtol, atol = 100 * rtol, float(np.finfo(dtype).tiny)
+            np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol, strict=True)
 
 
 @pytest.mark.skipif(not compiler.available(), reason="loops are not compiled")
