@@ -34,6 +34,7 @@ from core.errors.exceptions import RegistrationError as RegistrationError
 from core.errors.exceptions import RemovedArgument as RemovedArgument
 from core.errors.exceptions import TraceError as TraceError
 from core.errors.exceptions import UnknownName as UnknownName
+from core.errors.exceptions import UntracedAttribute as UntracedAttribute
 from core.errors.exceptions import UpdateError as UpdateError
 from core.errors.kinds import checked as checked
 from core.errors.suggestions import nearest as nearest

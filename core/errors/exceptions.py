@@ -192,6 +192,10 @@ class TraceError(CoreError, TypeError):
     """What cannot be traced, as a look at a value; the message names operation, link and line."""
 
 
+class UntracedAttribute(TraceError, AttributeError):
+    """An attribute of arrays that cannot be traced: to `hasattr` it is not there."""
+
+
 class ExportError(CoreError, TypeError):
     """What another format cannot hold; the message names operation, link and line."""
 

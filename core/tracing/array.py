@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from core.arrays.backend import host
+from core.errors import UntracedAttribute
 from core.programs import Call, Shaped, Value, is_ufunc, mapped, names, place_of_out
 from core.registry.configuration import current_state
 from core.tracing import tape as tapes
@@ -221,11 +222,12 @@ class TracedArray(Operators):
     def _refuse_name(self, name: str) -> Any:
         raise self._tape.refusal(
             f"x.{name} of an array cannot be traced. Write it by functions of the namespace, by "
-            "indexing, reshape or astype, or leave this part out of the trace"
+            "indexing, reshape or astype, or leave this part out of the trace",
+            UntracedAttribute,
         )
 
     def _is_beside(self, other: Any) -> bool:
-        if isinstance(other, (list, tuple)):
+        if type(other) in (list, tuple):
             raise self._tape.refusal(
                 f"a {type(other).__name__} beside an array, of which NumPy would make one, cannot "
                 "be traced. Make it yourself, by numpy.asarray"

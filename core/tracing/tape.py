@@ -259,13 +259,17 @@ class Tape:
             )
             self.applied.append(Applied(f, given, made, first, len(self.equations)))
 
-    def refusal(self, text: str) -> TraceError:
-        """The error for what cannot be traced; it names operation, link and line."""
+    def refusal(self, text: str, kind: type[TraceError] = TraceError) -> TraceError:
+        """The error for what cannot be traced; it names operation, link and line.
+
+        The trace fails even if somebody catches it, but who asks for an attribute may do without.
+        """
         origin = self.origin()
         where = [f"in {origin}" if origin.operation else f"{origin}"] if str(origin) else []
         where += [f"at {origin.line}"] if origin.line else []
-        error = TraceError(text + (f" ({', '.join(where)})" if where else ""))
-        self.refused = self.refused or error
+        error = kind(text + (f" ({', '.join(where)})" if where else ""))
+        if not isinstance(error, AttributeError):
+            self.refused = self.refused or error
         return error
 
 

@@ -266,6 +266,11 @@ def test_what_numpy_takes_and_a_trace_does_not_is_refused_by_name(function, told
         core.trace(function, np.ones((2, 2), "f"))
 
 
+def test_who_asks_for_an_attribute_that_is_not_traced_does_without():
+    program = core.trace(lambda x: x + (2 if hasattr(x, "view") else 1), np.ones(3))
+    assert program(np.ones(3)).tolist() == [2, 2, 2]
+
+
 @pytest.mark.parametrize(("name", "other"), [("shape", (2, -1)), ("dtype", "i8")])
 def test_shapes_and_dtypes_that_are_set_in_place_are_refused(name, other):
     def function(x):
