@@ -241,7 +241,7 @@ OF_ELEMENTS = {
 @pytest.mark.parametrize("shape", [(1, 2, 3, 0), (1, 2, 0, 3)])
 @pytest.mark.parametrize("name", OF_ELEMENTS)
 def test_images_without_elements_are_refused(name, shape):
-    with pytest.raises(InvalidType, match=r"Expect: x.shape\[[23]\] > 0"):
+    with pytest.raises(InvalidType, match=r"Expect: x.shape\[(2|3|2:)\] (> 0|without 0)"):
         OF_ELEMENTS[name](np.zeros(shape, "f"))
 
 
