@@ -279,7 +279,6 @@ _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
 _BY_IDENTITY: Any = object.__eq__
 _TEXT = (str, bytes, type(None))
-_NUMBERS = (*PLAIN, tuple)
 
 
 def _is_plain(x: Any) -> bool:

@@ -365,16 +365,6 @@ class Emitter:
             for i in range(lanes)
         ]
 
-    def neighbours_added(self, vector: Any) -> Any:
-        """The sum over the lanes of one vector: of neighbours, of neighbouring sums, and so on."""
-        from llvmlite import ir
-
-        lanes = vector.type.count
-        while lanes > 1:
-            even, odd = (self.shuffle(vector, vector, list(range(i, lanes, 2))) for i in (0, 1))
-            vector, lanes = self.builder.fadd(even, odd), lanes // 2
-        return self.builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
-
     def greatest(self, vector: Any) -> Any:
         """The greatest lane of one vector without NaN."""
         from llvmlite import ir

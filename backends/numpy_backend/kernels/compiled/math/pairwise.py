@@ -61,10 +61,21 @@ def _of_leaf(e: Emitter, row: Any, start: Any, stop: Any, total: Any) -> None:
     eight, whole = e.variable(e.load(e.at(row, start), EIGHT)), start + ((stop - start) & -EIGHT)
     with e.loop(whole, EIGHT, start + EIGHT) as i:
         eight.set(e.builder.fadd(eight.get(), e.load(e.at(row, i), EIGHT)))
-    one = e.variable(e.neighbours_added(eight.get()))
+    one = e.variable(_neighbours_added(e, eight.get()))
     with e.loop(stop, 1, whole) as i:
         one.set(e.builder.fadd(one.get(), e.read(e.at(row, i))))
     e.write(one.get(), total)
+
+
+def _neighbours_added(e: Emitter, vector: Any) -> Any:
+    """The sum over the lanes of one vector: of neighbours, of neighbouring sums, and so on."""
+    from llvmlite import ir
+
+    lanes = vector.type.count
+    while lanes > 1:
+        even, odd = (e.shuffle(vector, vector, list(range(i, lanes, 2))) for i in (0, 1))
+        vector, lanes = e.builder.fadd(even, odd), lanes // 2
+    return e.builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
 @inlined_exactly

@@ -403,6 +403,7 @@ OF_256_BITS = {
     "Steamroller",
     "Excavator",
 }
+"""What OpenBLAS calls processors for which it has vectors of 256 bits."""
 
 
 @cache
