@@ -145,7 +145,9 @@ def _sums(a: Any, axis: Any, dtype: Any, options: Any) -> Any:
         return None
     if _own_floats(a, dtype):
         found = _by_slices(np.add, a, axis, options)
-        if found is None and a.size >= of_columns.LEAST and compiler.available():
+        rows = len(a) if axis in (0, (0,)) and a.ndim > 1 else 0
+        many = a.size >= of_columns.LEAST or rows >= of_columns.MANY
+        if found is None and many and compiler.available():
             for loops in _LOOPS:
                 found = loops.total(a, axis, options)
                 if found is not None:

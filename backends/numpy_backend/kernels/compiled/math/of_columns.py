@@ -16,6 +16,7 @@ from backends.numpy_backend.kernels.compiled.elementary import ZERO
 from backends.numpy_backend.kernels.compiler import FLOATS, ROWS, Array, Read3, Write2, compiled
 
 LEAST = 1 << 14  # elements, of fewer of which NumPy takes as long
+MANY = 256  # rows, each of which NumPy takes by itself: then fewer elements are enough
 PART = 1 << 17  # elements of a part
 BLOCK = 1024  # columns whose sums stay in the nearest cache
 
@@ -46,7 +47,7 @@ def total(a: Array, axis: Any, options: Any) -> Array | None:
     And for few elements, and a single column, which NumPy takes for a row.
     """
     axes = axis if type(axis) is tuple else (axis,)
-    if a.size < LEAST or type(a) is not np.ndarray or a.dtype not in FLOATS:
+    if type(a) is not np.ndarray or a.dtype not in FLOATS:
         return None
     if not (a.flags.c_contiguous and a.flags.aligned and options.keys() <= {"keepdims"}):
         return None
@@ -57,6 +58,8 @@ def total(a: Array, axis: Any, options: Any) -> Array | None:
     before, after, n = a.shape[:first], a.shape[stop:], prod(a.shape[first:stop])
     columns = prod(after)
     if axes != tuple(range(first, stop)) or stop > a.ndim or columns < 2 or n > ROWS:
+        return None
+    if a.size < LEAST and n < MANY:
         return None
     y, blocks = np.empty((prod(before), columns), a.dtype), -(-columns // BLOCK)
     least = -(-PART // (n * min(columns, BLOCK)))
