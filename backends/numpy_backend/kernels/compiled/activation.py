@@ -43,7 +43,7 @@ from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import activation as plain
 from core.typing import Shape
 
-LEAST = 262144  # elements of a part; less is done sooner than another core has fetched it
+LEAST = 65536  # elements of a part; less is done sooner than another core has fetched it
 
 Kernel = Callable[..., Any]
 

@@ -20,7 +20,7 @@ from backends.numpy_backend.kernels.compiler import (
     suits,
 )
 
-LEAST = 262144  # elements of a part
+LEAST = 65536  # elements of a part
 
 
 @compiled
