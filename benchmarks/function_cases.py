@@ -1,6 +1,7 @@
 """What `functions` measures: a function of plugrad's, the same in PyTorch, and their inputs."""
 
 from collections.abc import Callable, Sequence
+from operator import add, mul, truediv
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,17 @@ def _of_one(name: str, theirs: str = "", shape: tuple[int, ...] = TABLE) -> Case
 
 def _of_two(name: str, theirs: Callable[..., Any]) -> Case:
     return Case(lambda F, x, y: getattr(F, name)(x, y), theirs, (TABLE, TABLE))
+
+
+def _arithmetic(
+    x: tuple[int, ...], y: tuple[int, ...], operation: Any = add, positive: bool = False
+) -> Case:
+    """Of two arrays, of which one may broadcast; the second one's elements at least 1 if so."""
+
+    def both(_: Any, x: Any, y: Any) -> Any:
+        return operation(x, y * y + 1.0 if positive else y)
+
+    return Case(both, both, (x, y))
 
 
 def _pooling(kind: str, axes: int, shape: tuple[int, ...], *window: int) -> Case:
@@ -136,6 +148,12 @@ CASES: dict[str, Case] = {
     "x y + row": Case(
         lambda F, x, y, b: x * y + b, lambda torch, x, y, b: x * y + b, (TABLE, TABLE, (1024,))
     ),
+    "x + y": _arithmetic(TABLE, TABLE),
+    "x + row": _arithmetic(TABLE, (1024,)),
+    "x + column": _arithmetic(TABLE, (512, 1)),
+    "column x row": _arithmetic((512, 1), (1024,), mul),
+    "x by channels": _arithmetic(MAPS, (64, 1, 1), mul),
+    "x / sums": _arithmetic((8192, 32), (8192, 1), truediv, positive=True),
     "sum over rows": Case(lambda F, x: F.sum(x, 0), lambda torch, x: x.sum(0), (TABLE,)),
     "sum of all": Case(lambda F, x: F.sum(x), lambda torch, x: x.sum(), (TABLE,)),
     "sum of each row": Case(lambda F, x: F.sum(x, 1), lambda torch, x: x.sum(1), (TABLE,)),

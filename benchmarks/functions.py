@@ -1,14 +1,14 @@
 """Functions one by one beside PyTorch's: forward, and forward with backward.
 
-Both compute in this process, one after the other in each round, in one thread; of their processor
-time the least of all rounds counts, so that a busy machine does not matter. Before, results and
-gradients are compared. A ratio below 1 says that plugrad's takes less time.
+Both compute in this process, one after the other in each round; of the processor time of one thread
+the least of all rounds counts, so that a busy machine does not matter, of several threads the least
+time. Before, results and gradients are compared. A ratio below 1 says that plugrad's takes less.
 """
 
 import argparse
 from collections.abc import Callable
 from fnmatch import fnmatch
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from benchmarks import BenchmarkError, few_cases
 from benchmarks.function_cases import CASES, Case
 from benchmarks.table import table
 
+Clock = Callable[[], float]
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("functions", nargs="*", metavar="function", help="names, or patterns")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="for each figure")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of each, by the clock")
     parser.add_argument("--few", action="store_true", help="on a few elements, in microseconds")
 
 
@@ -40,26 +43,30 @@ def main(options: argparse.Namespace) -> int:
     }
     if not chosen:
         raise BenchmarkError(f"no function is called so; there are {', '.join(cases)}")
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
+    clock = process_time if options.threads == 1 else perf_counter
     rows = []
-    with core.using_threads(1):
+    with core.using_threads(options.threads):
         for name, case in chosen.items():
-            rows.append([name, *measured(name, case, options.seconds, times)])
+            rows.append([name, *measured(name, case, options.seconds, times, clock)])
     print(table(["", "plugrad", "PyTorch", "ratio", "forward alone"], rows))
     unit = "Microseconds" if options.few else "Milliseconds"
-    print(f"\n{unit} of forward and backward, float32, one thread; ratios to PyTorch.")
+    threads = "one thread" if options.threads == 1 else f"{options.threads} threads"
+    print(f"\n{unit} of forward and backward, float32, {threads}; ratios to PyTorch.")
     return 0
 
 
-def measured(name: str, case: Case, seconds: float, times: int = 1) -> list[str]:
+def measured(
+    name: str, case: Case, seconds: float, times: int = 1, clock: Clock = process_time
+) -> list[str]:
     """Milliseconds of both, their ratio, and that of the forward alone.
 
     With `times` so many calls are measured together, and the unit is microseconds.
     """
     (ours, forward), (theirs, their_forward) = plugrad(case), torchs(case)
     refuse_others(name, ours(), theirs())
-    a, b = least([ours, theirs], seconds, times)
-    c, d = least([forward, their_forward], seconds / 2, times)
+    a, b = least([ours, theirs], seconds, times, clock)
+    c, d = least([forward, their_forward], seconds / 2, times, clock)
     unit = 1e3 if times == 1 else 1e6 / times
     return [f"{unit * a:.2f}", f"{unit * b:.2f}", f"{a / b:.2f}", f"{c / d:.2f}"]
 
@@ -120,8 +127,10 @@ def torchs(case: Case) -> tuple[Callable[[], list[Any]], Callable[[], Any]]:
     return both, forward
 
 
-def least(runs: list[Callable[[], Any]], seconds: float, calls: int = 1) -> list[float]:
-    """The least processor time of so many calls of each, of rounds that take so long in all.
+def least(
+    runs: list[Callable[[], Any]], seconds: float, calls: int = 1, clock: Clock = process_time
+) -> list[float]:
+    """The least time of so many calls of each, of rounds that take so long in all.
 
     There are three rounds at least.
     """
@@ -129,9 +138,9 @@ def least(runs: list[Callable[[], Any]], seconds: float, calls: int = 1) -> list
     spent = 0.0
     while spent < seconds or len(times[0]) < 3:
         for run, taken in zip(runs, times, strict=True):
-            began = process_time()
+            began = clock()
             for _ in range(calls):
                 run()
-            taken.append(process_time() - began)
+            taken.append(clock() - began)
             spent += taken[-1]
     return [min(taken) for taken in times]
