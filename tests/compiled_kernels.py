@@ -10,6 +10,7 @@ import pytest
 import core
 from backends.numpy_backend import fusion
 from backends.numpy_backend.kernels import compiler, tables
+from backends.numpy_backend.kernels.compiled.math import arithmetic, broadcasting, extrema
 from core.ops.dispatch import forget_plans
 from core.registry.lazy import resolve
 
@@ -31,6 +32,9 @@ def taking(least: int) -> Iterator[None]:
         call_small(patch, least)
         patch.setattr(fusion, "CALL", min(least, fusion.CALL))
         patch.setattr(fusion, "SHORT", min(least, fusion.SHORT))
+        for module in (arithmetic, extrema):
+            patch.setattr(module, "LEAST", min(least, module.LEAST))
+        patch.setattr(broadcasting, "PART", min(least, broadcasting.PART))
         found = tables()
         for target in {*found["compute"].values(), *found["gradient"].values()}:
             kernel = resolve(target)

@@ -67,7 +67,7 @@ def plan_for(f: Operation, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
 
 def _plan(cls: Any, specs: list[Spec]) -> Plan:
     backend, result = specs[0].backend, _result(cls, specs)
-    kernel = _kernel(cls, backend, specs[0])
+    kernel = _kernel(cls, backend, specs)
     compute: Compute = cls.compute if kernel is None else unless_declined(kernel, cls.compute)
     wide, narrow, mixed = widening(cls, specs)
     if wide is not None:
@@ -106,7 +106,7 @@ def _with_number(cls: Any) -> bool:
     return cls._elementwise and cls.operand is not None
 
 
-def _kernel(cls: type[Operation], backend: Backend, spec: Spec) -> Any:
+def _kernel(cls: type[Operation], backend: Backend, specs: list[Spec]) -> Any:
     with publishing:
         _planned.setdefault(kernel_key(cls), WeakSet()).add(cls)
         before = _changes
@@ -117,8 +117,11 @@ def _kernel(cls: type[Operation], backend: Backend, spec: Spec) -> Any:
             if _changes == before:
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
-    kernel = kernel if prod(spec.shape) >= getattr(kernel, "least", 0) else None
-    return getattr(kernel, "ready", lambda spec: kernel)(spec)
+    if prod(specs[0].shape) < getattr(kernel, "least", 0):
+        return None
+    if hasattr(kernel, "fits") and not kernel.fits(*specs):
+        return None
+    return getattr(kernel, "ready", lambda spec: kernel)(specs[0])
 
 
 def forget_plans(backend: Backend, key: str | None = None) -> None:

@@ -84,6 +84,8 @@ class GradientWriter(Writer):
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
             if self.wide and (self.mixed or not getattr(kernel, "takes_halves", False)):
                 continue
+            if getattr(kernel, "of_broadcasts", False) and not self.broadcast:
+                continue
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             least = 0 if self.declared.outputs else getattr(kernel, "least", 0)
             large = f" and g.size >= {least}" if least else ""

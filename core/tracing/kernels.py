@@ -308,9 +308,12 @@ class _Gradient:
 
 
 def _usable(tape: tapes.Tape, kernel: Any) -> Any:
-    """A kernel that a tape records; None for formulas, which become loops together with others."""
+    """A kernel that a tape records; None for formulas, which become loops together with others.
+
+    Or whose results are planned to lie where others were, by which more is won.
+    """
     in_loops = tape.loops and getattr(kernel, "in_loops", False)
-    return kernel if tape.kernels and not in_loops else None
+    return kernel if tape.kernels and not in_loops and getattr(kernel, "recorded", True) else None
 
 
 # -- shared ----------------------------------------------------------------------------------------
