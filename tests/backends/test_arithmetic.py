@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,18 @@ def test_gradients_are_those_of_the_rules(arrays: Any, name: str, needed: int, c
         assert (got is None) == (wanted is None)
         if got is not None:
             same_bits(got, wanted)
+
+
+@given(pairs(), operations, st.sampled_from([2, 0, -0.0, 0.1, -3.5, 1e39, np.inf, np.nan]), threads)
+def test_numbers_count_as_in_numpy(arrays: Any, name: str, number: float, count: int) -> None:
+    x, _ = arrays
+    with np.errstate(all="ignore"), using_threads(count), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numbers beyond float32
+        for first in (False, True):
+            ours = [core.Variable(x), number][:: -1 if first else 1]
+            numpys = [x, number][:: -1 if first else 1]
+            got = OPERATIONS[name](*ours).array
+            same_bits(got, np.asarray(OPERATIONS[name](*numpys)))
 
 
 @pytest.mark.parametrize("shapes", [((6, 50), (50,)), ((2, 3, 4), (3, 1)), ((9, 8), (9, 8))])

@@ -64,7 +64,14 @@ COMPUTE = {
         "math.trigonometric:Arctan": "math.of_each:arctangent",
         "math.trigonometric:Arctan2": "math.of_each:arctangent_of_two",
         "math.trigonometric:Tan": "math.of_each:tangent",
+        "math.with_number:AddConstant": "math.arithmetic:add_constant",
         "math.with_number:ConstantPower": "math.of_each:constant_power",
+        "math.with_number:DivideConstant": "math.arithmetic:divide_constant",
+        "math.with_number:DivideFromConstant": "math.arithmetic:divide_from_constant",
+        "math.with_number:MultiplyConstant": "math.arithmetic:multiply_constant",
+        "math.with_number:PowerConstant": "math.powers:power",
+        "math.with_number:SubtractConstant": "math.arithmetic:subtract_constant",
+        "math.with_number:SubtractFromConstant": "math.arithmetic:subtract_from_constant",
         "normalization.batch_normalization:BatchNormalization": (
             "normalization.batch:batch_normalization"
         ),
@@ -122,6 +129,7 @@ GRADIENT = {
         "math.hyperbolic:Cosh": "math.of_each:hyperbolic_cosine",
         "math.hyperbolic:Sinh": "math.of_each:hyperbolic_sine",
         "math.prod:Prod": "math.products_of_others:prod",
+        "math.with_number:PowerConstant": "math.powers:power",
         "loss.connectionist_temporal_classification:CTC": "loss.alignments:ctc",
         "loss.sigmoid_cross_entropy:SigmoidCrossEntropy": "loss.sigmoid:sigmoid_cross_entropy",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "loss.softmax:softmax_cross_entropy",

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from backends.numpy_backend.kernels.compiled.math import broadcasting
 from backends.numpy_backend.kernels.compiled.math.broadcasting import Arranged
@@ -46,6 +49,28 @@ def _kernel(loop: Compiled) -> Any:
     return kernel
 
 
+def _kernel_with_number(loop: Compiled, first: bool = False) -> Any:
+    """The kernel of an operation with a number, the `first` of the two or the second."""
+
+    def kernel(f: Any, xp: Any, x: Array) -> Any:
+        if num_threads() == 1 or type(f.value) not in (int, float):
+            return NotImplemented
+        number = np.asarray(f.value, x.dtype)
+        shapes = ((), x.shape) if first else (x.shape, ())
+        found = broadcasting.arranged(*shapes)
+        if found is None or not np.isfinite(number):
+            return NotImplemented
+        return broadcasting.computed(loop, found, *((number, x) if first else (x, number)))
+
+    kernel.fits = _is_divided  # type: ignore[attr-defined]
+    kernel.recorded = False  # type: ignore[attr-defined]
+    return kernel
+
+
+def _is_divided(spec: Any) -> bool:
+    return spec.dtype in FLOATS and prod(spec.shape) >= 2 * broadcasting.PART
+
+
 def _gradient(rule: Callable[..., tuple[Any, Any]]) -> Any:
     """The kernel of the gradients of an operation whose inputs broadcast."""
 
@@ -66,6 +91,11 @@ _LOOPS = {
     for name in ("add", "sub", "mul", "div")
 }
 add, subtract, multiply, divide = map(_kernel, _LOOPS.values())
+(add_constant, subtract_constant, multiply_constant, divide_constant) = map(
+    _kernel_with_number, _LOOPS.values()
+)
+subtract_from_constant = _kernel_with_number(_LOOPS["sub"], first=True)
+divide_from_constant = _kernel_with_number(_LOOPS["div"], first=True)
 
 
 def _product(x: Array, y: Array) -> Any:
