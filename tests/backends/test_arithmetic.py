@@ -122,12 +122,16 @@ def test_arrays_that_lie_otherwise_are_numpys(tmp_path: Path) -> None:
         np.testing.assert_array_equal((core.Variable(x) * row).array, np.asarray(x) * row)
 
 
-@given(pairs(), operations, st.integers(1, 3), threads)
-def test_gradients_are_those_of_the_rules(arrays: Any, name: str, needed: int, count: int) -> None:
+@given(pairs(), operations, st.integers(1, 3), threads, st.lists(st.booleans(), max_size=5))
+def test_gradients_are_those_of_the_rules(
+    arrays: Any, name: str, needed: int, count: int, repeats: list[bool]
+) -> None:
     def run() -> list[Any]:
         x, y = (core.Variable(a, requires_grad=bool(needed >> i & 1)) for i, a in enumerate(arrays))
         z = OPERATIONS[name](x, y)
-        z.grad = np.arange(1, z.size + 1, dtype=z.dtype).reshape(z.shape)
+        g = np.arange(1, z.size + 1, dtype=z.dtype).reshape(z.shape)
+        along = zip(repeats, z.shape, strict=False)  # as of sums over these axes
+        z.grad = np.broadcast_to(g[tuple([slice(1 if r else n) for r, n in along])], z.shape)
         z.backward()
         return [z.array, x.grad, y.grad]
 

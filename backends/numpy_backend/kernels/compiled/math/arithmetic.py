@@ -38,6 +38,22 @@ def _in_loop(loop: Compiled, x: Array, y: Array) -> Any:
     return broadcasting.computed(loop, found, x, y)
 
 
+def _in_loop_of_gradient(loop: Compiled, g: Array, y: Array) -> Any:
+    """The same for a gradient, which may be a repetition, as of what a sum has added up."""
+    shape, g = g.shape, _once(g)
+    found = _found(g, y)
+    if found is None or found.shape != shape:  # what both repeat is missing
+        return NotImplemented
+    return _in_loop(loop, g, y)
+
+
+def _once(a: Array) -> Array:
+    """The elements that an array repeats along its axes, of which one is left."""
+    if a.flags.c_contiguous:
+        return a
+    return a[tuple([slice(1) if step == 0 else slice(None) for step in a.strides])]
+
+
 def _kernel(loop: Compiled) -> Any:
     """The kernel of an operation; programs have the formula, which NumPy puts where it is told."""
 
@@ -98,14 +114,14 @@ subtract_from_constant = _kernel_with_number(_LOOPS["sub"], first=True)
 divide_from_constant = _kernel_with_number(_LOOPS["div"], first=True)
 
 
-def _product(x: Array, y: Array) -> Any:
-    z = _in_loop(_LOOPS["mul"], x, y)
-    return x * y if z is NotImplemented else z
+def _product(g: Array, x: Array) -> Any:
+    z = _in_loop_of_gradient(_LOOPS["mul"], g, x)
+    return g * x if z is NotImplemented else z
 
 
-def _quotient(x: Array, y: Array) -> Any:
-    z = _in_loop(_LOOPS["div"], x, y)
-    return x / y if z is NotImplemented else z
+def _quotient(g: Array, x: Array) -> Any:
+    z = _in_loop_of_gradient(_LOOPS["div"], g, x)
+    return g / x if z is NotImplemented else z
 
 
 @_gradient
