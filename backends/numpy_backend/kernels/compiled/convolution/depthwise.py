@@ -11,6 +11,7 @@ from typing import Any
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution.plans import (
+    ALONE,
     LOWEST,
     Plan,
     axes_of,
@@ -345,11 +346,11 @@ def convolution(
 
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, _tall(g), bias, x.dtype.type(floor))
-    spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
+    spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps, ALONE))
     parallel.each(
         convolve_channels,
         [(*known, *span, 0) for span in spans],
-        small=is_small(y.size * plan.sizes.taps),
+        small=is_small(y.size * plan.sizes.taps, ALONE),
     )
 
 
@@ -361,11 +362,11 @@ def deconvolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) ->
 
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, bias)
-    spans = parts(len(y) * y.shape[1], 1, parts_at_most(x.size * plan.sizes.taps))
+    spans = parts(len(y) * y.shape[1], 1, parts_at_most(x.size * plan.sizes.taps, ALONE))
     parallel.each(
         spread_channels,
         [(*known, *span, 0) for span in spans],
-        small=is_small(x.size * plan.sizes.taps),
+        small=is_small(x.size * plan.sizes.taps, ALONE),
     )
 
 
@@ -376,9 +377,9 @@ def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
 
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, len(x))
-    spans = parts(x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
+    spans = parts(x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps, ALONE))
     parallel.each(
         correlate_channels,
         [(*known, *span, 0) for span in spans],
-        small=is_small(y.size * plan.sizes.taps),
+        small=is_small(y.size * plan.sizes.taps, ALONE),
     )

@@ -17,6 +17,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution.few_places import meetings
 from backends.numpy_backend.kernels.compiled.convolution.plans import (
+    ALONE,
     LOWEST,
     Axes,
     axes_of,
@@ -309,12 +310,12 @@ def convolution(
     biases, bias = biases_of(b, x.dtype)
     arrays = [*contiguous(x, W), biases, y.reshape(-1), *known]
     products = prod((x if back else y).shape) * prod(g.ksize)
-    spans = parts(blocks * images, 1, parts_at_most(products))
+    spans = parts(blocks * images, 1, parts_at_most(products, ALONE))
     numbers = bias, x.dtype.type(floor)
     parallel.each(
         convolve_abreast,
         [(*arrays, *numbers, *span, 0) for span in spans],
-        small=is_small(products),
+        small=is_small(products, ALONE),
     )
 
 
@@ -327,6 +328,6 @@ def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
     products = y.size * prod(g.ksize)
     parallel.each(
         correlate_abreast,
-        [(*arrays, *span, 0) for span in parts(blocks, 1, parts_at_most(products))],
-        small=is_small(products),
+        [(*arrays, *span, 0) for span in parts(blocks, 1, parts_at_most(products, ALONE))],
+        small=is_small(products, ALONE),
     )

@@ -21,6 +21,7 @@ from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 from core.registry.threads import num_threads
 
+ALONE = 16  # products of panels take as long as one of a channel by itself
 LEAST = 1 << 21  # products of a part; less is done sooner than another core has fetched it
 LOWEST = -inf  # of the results of a convolution, unless something else is asked for
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more
@@ -113,18 +114,18 @@ def parts(size: int, unit: int, most: int) -> list[tuple[int, int]]:
     return list(zip(edges, edges[1:], strict=False))
 
 
-def parts_at_most(products: int) -> int:
-    """Into how many parts so many products are divided, at most."""
-    most = products // LEAST
+def parts_at_most(products: int, weight: int = 1) -> int:
+    """Into how many parts so many products are divided, at most; each counts as so many."""
+    most = products * weight // LEAST
     if most < 2:  # to ask for the number of processors takes a while
         return 1
     threads = num_threads()
     return min(most, threads * 2) if threads > 1 else 1
 
 
-def is_small(products: int) -> bool:
+def is_small(products: int, weight: int = 1) -> bool:
     """Whether so many take less time than waiting for a busy processor may."""
-    return products < parallel.SMALL * LEAST
+    return products * weight < parallel.SMALL * LEAST
 
 
 def biases_of(b: Array | None, dtype: Any) -> tuple[Array, int]:
