@@ -200,6 +200,7 @@ SETTINGS = {
     "LeakyReLU": {"slope": 0.3},
     "CReLU": {"axis": 1},
     "ConstantPad": {"pad_width": ((1, 1),) * 4, "constant_values": ((1.0, 1.0),) * 4},
+    "Depth2Space": {"r": 2},
     "MaxPooling2D": {"ksize": 2},
     "MaxPoolingND": {"ndim": 2, "ksize": 2},
     "MaxPoolingGradient": {
@@ -213,6 +214,7 @@ SETTINGS = {
     "AddTaken": {"axis": -1, "shape": (4, 9)},
 }
 SHAPES: dict[str, list[tuple[int, ...]]] = {
+    "Depth2Space": [(2, 8, 3, 5)],
     "EmbedIDFunction": [(8,), (256, 256)],
     "LinearFunction": [(8, 256), (256, 256), (256,)],
     "PlaceItem": [(8,), (8,)],

@@ -17,6 +17,7 @@ _WEIGHTS = f"{__name__}.weights"
 COMPUTE = {
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
     f"{_FUNCTIONS}.array.as_strided:AsStrided": f"{__name__}.places:as_strided",
+    f"{_FUNCTIONS}.array.depth2space:Depth2Space": f"{__name__}.pixels:depth_to_space",
     f"{_FUNCTIONS}.array.pad:ConstantPad": f"{__name__}.pad:constant_pad",
     f"{_FUNCTIONS}.array.select_item:PlaceItem": f"{__name__}.places:place_item",
     f"{_FUNCTIONS}.array.select_item:SelectItem": f"{__name__}.places:select_item",
