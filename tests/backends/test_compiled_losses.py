@@ -97,6 +97,24 @@ def test_the_cross_entropy_of_sigmoids(shape, dtype, kind, reduce, normalize, se
     np.testing.assert_allclose(v.grad, slope, rtol=near, atol=near * share.max(initial=0))
 
 
+@pytest.mark.parametrize("reduce", ["mean", "no"])
+def test_gradients_of_cross_entropies_of_sigmoids_are_loops(reduce, monkeypatch):
+    """Also where the loss has one element."""
+    name, module = ("_slopes", sigmoid) if reduce == "mean" else ("gradient", sigmoid.formulas)
+    original, asked = getattr(module, name), []
+
+    def spy(*args):
+        asked.append(args)
+        return original(*args)
+
+    monkeypatch.setattr(module, name, spy)
+    x = core.Variable(np.ones((300, 300), "f"))
+    y = F.sigmoid_cross_entropy(x, np.ones(x.shape, "i"), reduce=reduce)
+    y.grad = np.ones_like(y.array)
+    y.backward()
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("label", [2, -2, 2**40])
 def test_a_label_of_no_class_is_told_of(label):
     t = np.zeros((40, 50), int)

@@ -87,6 +87,8 @@ def sigmoid_cross_entropy(f: Any, xp: Any, x: Array, t: Array) -> Any:
 def sigmoid_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g (sigmoid(x) - t)`, by the count; that of each loss is the formula's."""
     x, t = [source.data for source in f._sources]
+    if x.size < FEW:  # of g there may be one element, whatever it is the gradient of
+        return NotImplemented
     rows = _flat(x, t) if f.reduce == "mean" else None
     if rows is None:
         return formulas.gradient(f, g, needs_grad) if x.size >= formulas.LEAST else NotImplemented
@@ -97,5 +99,4 @@ def sigmoid_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     return gx.reshape(x.shape), None
 
 
-for _kernel in (sigmoid_cross_entropy, sigmoid_cross_entropy_gradient):
-    _kernel.least = FEW  # type: ignore[attr-defined]
+sigmoid_cross_entropy.least = FEW  # type: ignore[attr-defined]
