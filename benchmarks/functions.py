@@ -8,7 +8,7 @@ time. Before, results and gradients are compared. A ratio below 1 says that plug
 import argparse
 from collections.abc import Callable
 from fnmatch import fnmatch
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from benchmarks.function_cases import CASES, Case
 from benchmarks.table import table
 
 Clock = Callable[[], float]
+PAUSE = 0.02  # seconds: threads of the other one wait awake for some milliseconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -130,17 +131,20 @@ def torchs(case: Case) -> tuple[Callable[[], list[Any]], Callable[[], Any]]:
 def least(
     runs: list[Callable[[], Any]], seconds: float, calls: int = 1, clock: Clock = process_time
 ) -> list[float]:
-    """The least time of so many calls of each, of rounds that take so long in all.
+    """The least time of so many calls of each, of rounds that take so many seconds for each.
 
     There are three rounds at least.
     """
     times: list[list[float]] = [[] for _ in runs]
-    spent = 0.0
-    while spent < seconds or len(times[0]) < 3:
+    ends = perf_counter() + seconds * len(runs)
+    while perf_counter() < ends or len(times[0]) < 3:
         for run, taken in zip(runs, times, strict=True):
-            began = clock()
-            for _ in range(calls):
+            if clock is perf_counter:
+                sleep(PAUSE)
                 run()
-            taken.append(clock() - began)
-            spent += taken[-1]
+            for _ in range(1 if clock is process_time else 10):
+                began = clock()
+                for _ in range(calls):
+                    run()
+                taken.append(clock() - began)
     return [min(taken) for taken in times]
