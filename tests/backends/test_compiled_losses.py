@@ -152,13 +152,19 @@ def test_softmax_across_other_axes_is_that_of_rows(function, shape, axis, dtype,
     axis = axis % (len(shape) - 1)
     x = np.random.default_rng(0).normal(0, 3, shape).astype(dtype)
     x.reshape(-1)[: len(odd)] = odd
-    rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+    rows = core.Variable(np.ascontiguousarray(np.moveaxis(x, axis, -1)))
+    v, w = core.Variable(x), core.Variable(np.asfortranarray(x))
+    g = np.random.default_rng(1).normal(0, 1, shape).astype(dtype)
     with core.using_threads(threads), np.errstate(all="ignore"):
-        across, along = function(x, axis=axis), function(rows, axis=-1)
-        again = function(np.asfortranarray(x), axis=axis)
+        across, along = function(v, axis=axis), function(rows, axis=-1)
+        again = function(w, axis=axis)
+        across.grad, again.grad, along.grad = g, np.asfortranarray(g), np.moveaxis(g, axis, -1)
+        core.backward([across, again, along])
     near = 1e-5 if dtype == "float32" else 1e-13
     np.testing.assert_allclose(np.moveaxis(across.array, axis, -1), along.array, near, near)
+    np.testing.assert_allclose(np.moveaxis(v.grad, axis, -1), rows.grad, near, 20 * near)
     assert again.array.tobytes() == across.array.tobytes()
+    np.testing.assert_array_equal(w.grad, v.grad)
 
 
 @pytest.mark.parametrize("function", [F.softmax, F.log_softmax])

@@ -218,19 +218,22 @@ def softmax(f: Any, xp: Any, x: Any) -> Any:
 def _along(f: Any, x: Any, loop: Any, across: Any) -> Any:
     rows = _rows(f, x)
     if rows is None:
-        return _across(f.axis, x, across)
+        return _across(f.axis, across, 2, x)
     y = np.empty_like(rows[0])
     _divide(loop, *rows, y)
     return y.reshape(x.shape)
 
 
-def _across(axis: int, x: Array, loop: Any) -> Any:
-    """The same along an axis behind which lie some others."""
-    before, after = x.shape[:axis], x.shape[axis:][1:]
-    if not suits(x, calls=CALLS) or not -x.ndim <= axis < x.ndim or prod(after) < PLACES:
+def _across(axis: int, loop: Any, sums: int, *arrays: Array) -> Any:
+    """The same along an axis behind which lie some others, with so many sums of a place."""
+    shape = arrays[0].shape
+    before, after = shape[:axis], shape[axis:][1:]
+    axes = range(-len(shape), len(shape))
+    if not suits(*arrays, calls=CALLS) or axis not in axes or prod(after) < PLACES:
         return NotImplemented
-    maps = np.ascontiguousarray(x).reshape(prod(before), x.shape[axis], prod(after))
-    return softmax_across.computed(loop, maps).reshape(x.shape)
+    maps = prod(before), shape[axis], prod(after)
+    given = [np.ascontiguousarray(a).reshape(maps) for a in arrays]
+    return softmax_across.computed(loop, sums, *given).reshape(shape)
 
 
 def _ready_along(kernel: Any, loop: Any, across: Any) -> None:
@@ -243,7 +246,7 @@ def _ready_along(kernel: Any, loop: Any, across: Any) -> None:
         def run(f: Any, x: Any) -> Any:
             columns = along.get(f.axis)
             if not columns:
-                return _across(f.axis, x, across)
+                return _across(f.axis, across, 2, x)
             rows = size // columns
             y = np.empty((rows, columns), dtype)
             loop(x.reshape(rows, columns), y, 0, rows)
@@ -256,7 +259,7 @@ def _ready_along(kernel: Any, loop: Any, across: Any) -> None:
 
 def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`y * (g - sum(g * y))`."""
-    return _gradient(f, g, _softmax_gradient)
+    return _gradient(f, g, _softmax_gradient, softmax_across.softmax_gradient)
 
 
 def log_softmax(f: Any, xp: Any, x: Any) -> Any:
@@ -270,13 +273,14 @@ _ready_along(log_softmax, _log_softmax, softmax_across.log_softmax)
 
 def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g - exp(y) * sum(g)`."""
-    return _gradient(f, g, _log_softmax_gradient)
+    return _gradient(f, g, _log_softmax_gradient, softmax_across.log_softmax_gradient)
 
 
-def _gradient(f: Any, g: Any, loop: Any) -> Any:
+def _gradient(f: Any, g: Any, loop: Any, across: Any) -> Any:
     rows = _rows(f, f.data, g)
     if rows is None:
-        return NotImplemented
+        gx = _across(f.axis, across, 1, f.data, g)
+        return gx if gx is NotImplemented else (gx,)
     gx = np.empty_like(rows[1])
     _divide(loop, *rows, gx)
     return (gx.reshape(g.shape),)

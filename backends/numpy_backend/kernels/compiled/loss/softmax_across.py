@@ -89,10 +89,52 @@ def log_softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, s
                 out[i] = less(row[i], top[i], total[i])
 
 
-def computed(loop: Any, x: Array) -> Array:
-    """What one of these loops makes of x along its second of three axes."""
-    images, length, places = x.shape
-    y, (tops, totals) = np.empty_like(x), empty(2, images * places, x.dtype)
-    units = images * -(-places // BLOCK)
-    parallel.divide(loop, units, -(-LEAST // (min(BLOCK, places) * length)), x, y, tops, totals)
+@compiled(fastmath=SUMS)
+def softmax_gradient(y: Read3, g: Read3, gx: Write3, totals: Write1, start: int, stop: int) -> None:
+    """Y (g - sum g y)."""
+    places = y.shape[2]
+    blocks = (places + BLOCK - 1) // BLOCK
+    for unit in range(start, stop):
+        n, first = unit // blocks, unit % blocks * BLOCK
+        last = min(first + BLOCK, places)
+        total = totals[n * places + first : n * places + last]
+        total[:] = ZERO
+        for c in range(y.shape[1]):
+            row, given = y[n, c, first:last], g[n, c, first:last]
+            for i in range(row.size):
+                total[i] += given[i] * row[i]
+        for c in range(y.shape[1]):
+            row, given, out = y[n, c, first:last], g[n, c, first:last], gx[n, c, first:last]
+            for i in range(row.size):
+                out[i] = row[i] * (given[i] - total[i])
+
+
+@compiled(fastmath=SUMS)
+def log_softmax_gradient(
+    y: Read3, g: Read3, gx: Write3, totals: Write1, start: int, stop: int
+) -> None:
+    """G - exp(y) sum g."""
+    places = y.shape[2]
+    blocks = (places + BLOCK - 1) // BLOCK
+    for unit in range(start, stop):
+        n, first = unit // blocks, unit % blocks * BLOCK
+        last = min(first + BLOCK, places)
+        total = totals[n * places + first : n * places + last]
+        total[:] = ZERO
+        for c in range(y.shape[1]):
+            given = g[n, c, first:last]
+            for i in range(given.size):
+                total[i] += given[i]
+        for c in range(y.shape[1]):
+            row, given, out = y[n, c, first:last], g[n, c, first:last], gx[n, c, first:last]
+            for i in range(row.size):
+                out[i] = given[i] - exp(row[i]) * total[i]
+
+
+def computed(loop: Any, count: int, *arrays: Array) -> Array:
+    """What a loop makes of arrays along the second of three axes, with so many sums of a place."""
+    images, length, places = arrays[0].shape
+    y, sums = np.empty_like(arrays[0]), empty(count, images * places, arrays[0].dtype)
+    units, least = images * -(-places // BLOCK), -(-LEAST // (min(BLOCK, places) * length))
+    parallel.divide(loop, units, least, *arrays, y, *sums)
     return y
