@@ -43,9 +43,11 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers=st.sampled_from(["int8", "int32", "int64", "uint16"]),
     turned=st.booleans(),
     seed=st.integers(0, 99),
+    before=st.sampled_from([(), (3,), (4, 5)]),
 )
-@example(200, (7,), 90, True, "float32", "int8", False, 0)
-@example(200, (7,), 90, True, "float16", "int8", False, 0)
+@example(200, (7,), 90, True, "float32", "int8", False, 0, ())
+@example(200, (7,), 90, True, "float16", "int8", False, 0, ())
+@example(20, (1,), 90, False, "float32", "int64", False, 0, (4, 5))
 def test_sums_are_those_of_add_at(
     height: int,
     row: Any,
@@ -55,18 +57,20 @@ def test_sums_are_those_of_add_at(
     numbers: str,
     turned: bool,
     seed: int,
+    before: Any,
 ) -> None:
     r = np.random.default_rng(seed)
-    table = r.standard_normal((height, *row)).astype(dtype)
+    table = r.standard_normal((*before, height, *row)).astype(dtype)
     low = -height if lowest and numbers[0] == "i" else 0
     known = np.iinfo(numbers)
     low, high = max(low, known.min), min(height - 1, known.max)
     index = r.integers(low, high, count, endpoint=True).astype(numbers)
-    values = r.standard_normal((count, *row)).astype(dtype)
+    values = r.standard_normal((*before, count, *row)).astype(dtype)
     values = np.asfortranarray(values) if turned else values
+    places = (*(slice(None),) * len(before), index)
     expected = table.copy()
-    np.add.at(expected, index, values)
-    NUMPY.scatter_add(table, index, values)
+    np.add.at(expected, places, values)
+    NUMPY.scatter_add(table, places, values)
     np.testing.assert_array_equal(table, expected, strict=True)
 
 
