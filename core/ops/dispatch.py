@@ -76,8 +76,10 @@ def _plan(cls: Any, specs: list[Spec]) -> Plan:
             compute = unless_declined(kernel, compute)
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
-    if cls.declared.differentiable and (broadcasts or wide is not None):
-        form = broadcasts, wide, mixed
+    beside = kernel and backend.gradient_kernels.get(cls)
+    planned = getattr(beside, "with_compute", False)
+    if cls.declared.differentiable and (broadcasts or wide is not None or planned):
+        form = broadcasts, wide, mixed, planned
         compute = with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
     xp = max(specs, key=lambda spec: prod(spec.shape)).xp
     if result is not None and result.kind in "iu" and _with_number(cls):

@@ -30,7 +30,13 @@ class GradientWriter(Writer):
     """Writes `raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
 
     def __init__(
-        self, declared: Declaration, arity: int, broadcast: bool, wide: str | None, mixed: bool
+        self,
+        declared: Declaration,
+        arity: int,
+        broadcast: bool,
+        wide: str | None,
+        mixed: bool,
+        planned: bool,
     ) -> None:
         scope = {
             "widen": widening.widen,
@@ -43,7 +49,7 @@ class GradientWriter(Writer):
             "variable_of": variable_of,
         }
         super().__init__(declared, arity, scope)
-        self.broadcast, self.wide, self.mixed = broadcast, wide, mixed
+        self.broadcast, self.wide, self.mixed, self.planned = broadcast, wide, mixed, planned
         self.inline = self.cls.inline and not wide
         self.reads_xp = declared.reads_xp or wide is not None
         self.xp = "xp" if self.reads_xp else "None"  # the text for it among a rule's arguments
@@ -84,7 +90,7 @@ class GradientWriter(Writer):
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
             if self.wide and (self.mixed or not getattr(kernel, "takes_halves", False)):
                 continue
-            if getattr(kernel, "of_broadcasts", False) and not self.broadcast:
+            if getattr(kernel, "with_compute", False) and not self.planned:
                 continue
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             least = 0 if self.declared.outputs else getattr(kernel, "least", 0)

@@ -50,7 +50,7 @@ class Variant:
         """`run` with what hooks and debug mode do in between: the slow path."""
         return _Calls(self._declared, self._arity).run(hooked=True)
 
-    def rules(self, form: Form = (False, None, False)) -> tuple[Any, Any]:
+    def rules(self, form: Form = (False, None, False, False)) -> tuple[Any, Any]:
         """`raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
         if form not in self._rules:
             writer = GradientWriter(self._declared, self._arity, *form)

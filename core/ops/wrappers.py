@@ -13,8 +13,8 @@ from core.ops.outputs import as_result
 
 Compute = Callable[..., Any]
 # Of gradients: whether inputs broadcast, in which dtype they are computed, if not in their own,
-# and whether the dtypes of inputs differ.
-Form = tuple[bool, str | None, bool]
+# whether the dtypes of inputs differ, and whether the plan has a kernel.
+Form = tuple[bool, str | None, bool, bool]
 
 
 def unless_declined(kernel: Compute, compute: Compute) -> Compute:
@@ -31,6 +31,8 @@ def with_rules(
     compute: Compute, cls: type[Operation], arity: int, form: Form, shapes: Any
 ) -> Compute:
     """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
+
+    And where a kernel of them goes with that of the plan.
 
     `shapes` are those of inputs that broadcast, to which their gradients are summed back.
     """

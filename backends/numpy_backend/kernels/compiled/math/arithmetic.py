@@ -88,13 +88,13 @@ def _is_divided(spec: Any) -> bool:
 
 
 def _gradient(rule: Callable[..., tuple[Any, Any]]) -> Any:
-    """The kernel of the gradients of an operation whose inputs broadcast."""
+    """The kernel of the gradients of an operation whose plan has one of ours."""
 
     def kernel(f: Any, g: Array, needs_grad: int) -> Any:
-        return f._unbroadcast(rule(f, g, needs_grad & 1, needs_grad & 2))
+        found = rule(f, g, needs_grad & 1, needs_grad & 2)
+        return found if f.shapes is None else f._unbroadcast(found)
 
-    kernel.least, kernel.of_broadcasts = LEAST, True  # type: ignore[attr-defined]
-    kernel.recorded = False  # type: ignore[attr-defined]
+    kernel.with_compute, kernel.recorded = True, False  # type: ignore[attr-defined]
     return kernel
 
 
