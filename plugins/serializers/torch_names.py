@@ -27,6 +27,8 @@ NAMES = {
 }
 """What arrays of a layer are called there; others have the same name."""
 
+SHIFTS = ("b", "beta")
+"""What a module that was made with `bias=False` lacks."""
 
 NORMS = ("LayerNormalization", "RMSNormalization")
 """Normalizations of blocks that have nothing but parameters, as there."""
@@ -105,7 +107,7 @@ def _alike(link: Any, path: str, entries: Mapping[str, Any], owned: list[str]) -
         if computing:
             yield _computed(link, own, computing, names)
         else:
-            shift = len(owned) > 1 and own in ("b", "beta")  # of a module made with bias=False
+            shift = len(owned) > 1 and own in SHIFTS
             yield _same(own, NAMES.get(own, own))._replace(optional=shift)
 
 
@@ -220,13 +222,14 @@ def _attention(link: Any) -> Iterator[Part]:
     yield from _arrays_of("output", "out_proj", link.output)
     if link.output.b is not None:
         vectors = tuple([f"{name}/b" for name in thirds])
-        yield _together(vectors, ("in_proj_bias",), "3 vectors apart")
+        yield _together(vectors, ("in_proj_bias",), "3 vectors apart", optional=True)
 
 
 def _arrays_of(here: str, there: str, link: Any) -> Iterator[Part]:
     for path, _ in link.namedparams():
         own = path.strip("/")
-        yield _same(f"{here}/{own}", f"{there}.{NAMES[own]}")
+        shift = own in SHIFTS
+        yield _same(f"{here}/{own}", f"{there}.{NAMES[own]}")._replace(optional=shift)
 
 
 def _block(link: Any) -> Iterator[Part]:

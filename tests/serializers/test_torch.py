@@ -536,11 +536,12 @@ def _norm(size):
     return L.LayerNormalization(size, eps=1e-5)
 
 
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_transformer(first):
+def test_a_transformer(first, bias):
     nn = pytest.importorskip("torch").nn
     layer = nn.TransformerEncoderLayer(
-        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=first, layer_norm_eps=1e-5
+        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=first, layer_norm_eps=1e-5, bias=bias
     )
     there = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
     kinds = {"normalization": _norm, "norm_first": first}
@@ -548,6 +549,16 @@ def test_a_transformer(first):
     x = RNG.normal(size=(3, 5, 8)).astype("f")
     compare(disturb(there), here, x)  # in order
     compare(disturb(there), here, x, {"layers": ""})
+
+
+def test_attention_without_biases():
+    torch = pytest.importorskip("torch")
+    there = torch.nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+    there.forward = lambda x, own=there.forward: own(x, x, x, need_weights=False)
+    x = RNG.normal(size=(3, 5, 8)).astype("f")
+    for here in (L.MultiHeadAttention(8, 2), L.MultiHeadAttention(8, 2, nobias=True)):
+        load_torch(saved(disturb(there)), here)
+        alike(there, here, x)
 
 
 def test_a_decoder():
