@@ -148,6 +148,13 @@ def test_what_numpy_takes(name):
     compare(message, (X, INTEGERS), [call(X, INTEGERS)])
 
 
+def test_infinities_among_arguments():
+    ends = np.array([0, 1, -1, np.inf, -np.inf], "f")
+    x, y = [a.ravel() for a in np.meshgrid(ends, ends)]
+    call = lambda x, y: (np.logaddexp(x, y), np.hypot(x, y))  # noqa: E731
+    compare(exported(_on_arrays(call), (x, y), batch=None), (x, y), call(x, y))
+
+
 def test_masks_of_variables():
     call = lambda x: (~(x > 0), x.__array_namespace__().count_nonzero(x > 0, axis=1))  # noqa: E731
     for x in (X, X[:1], np.concatenate([X, X])):

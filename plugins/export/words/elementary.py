@@ -42,7 +42,9 @@ def _log1p(g: Graph, e: Equation) -> list[str]:
 def _logaddexp(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     x, y = (g.operand(each, dtype) for each in e.args[:2])
+    alike = g.add("Equal", x, y, dtype=bool)  # of two infinities the difference is NaN
     apart = g.add("Neg", g.add("Abs", g.add("Sub", x, y)))
+    apart = g.add("Where", alike, g.constant(0, dtype), apart, dtype=dtype)
     return [g.add("Add", g.add("Max", x, y), _log1p_of(g, g.add("Exp", apart)))]
 
 
@@ -56,7 +58,7 @@ def _log_to(base: float) -> Translation:
 
 
 def _hypot(g: Graph, e: Equation) -> list[str]:
-    """M sqrt(1 + (s/m)²) with the larger and the smaller magnitude."""
+    """M sqrt(1 + (s/m)²) with the larger and the smaller magnitude, infinite where one is."""
     dtype = e.outputs[0].dtype
     x, y = (g.add("Abs", g.operand(each, dtype)) for each in e.args[:2])
     most, least = g.add("Max", x, y), g.add("Min", x, y)
@@ -64,7 +66,9 @@ def _hypot(g: Graph, e: Equation) -> list[str]:
     one = g.constant(1, dtype)
     ratio = g.add("Div", least, g.add("Where", none, one, most, dtype=dtype))
     root = g.add("Sqrt", g.add("Add", one, g.add("Mul", ratio, ratio)))
-    return [g.add("Mul", most, root)]
+    found = g.add("Mul", most, root)
+    endless = g.add("Or", infinite(g, x), infinite(g, y))
+    return [g.add("Where", endless, g.constant(np.inf, dtype), found, dtype=dtype)]
 
 
 def _atan2(g: Graph, e: Equation) -> list[str]:
