@@ -17,6 +17,14 @@ from plugins.extras import need
 LARGEST = (1 << 31) - (1 << 24)
 """Bytes of all arrays; a file has 2 GiB at most, and there are nodes beside them."""
 
+ORDERING = {"ArgMax", "ArgMin", "Max", "Min", "ReduceMax", "ReduceMin", "TopK"}
+
+WIDENED = {
+    *ORDERING,
+    *("CumSum", "Einsum", "MatMul", "Pow", "ReduceProd", "ReduceSum", "Trilu", "Where"),
+}
+"""Operators that ONNX, or runtimes, have of few integers, but of int64."""
+
 
 class Graph:
     """What translations add nodes to; arrays are named by strings.
@@ -54,6 +62,8 @@ class Graph:
     ) -> list[str]:
         """Add a node with several results, of one dtype, or a tuple of one for each."""
         self._refuse_open([*attributes.values()])
+        if op in WIDENED and (narrow := self._narrow(op, inputs)) is not None:
+            return self._widened(op, count, inputs, dtype, narrow, attributes)
         found = [self.unused(f"{op}_0" if count == 1 else f"{op}_{i}") for i in range(count)]
         name = self.unused(f"{self.origin}/{op}" if self.origin else op)
         self.nodes.append(self._helper.make_node(op, list(inputs), found, name=name, **attributes))
@@ -61,6 +71,26 @@ class Graph:
         for each, own in zip(found, dtypes, strict=True):
             self._dtypes[each] = np.dtype(own) if own is not None else self.dtype(inputs[0])
         return found
+
+    def _narrow(self, op: str, inputs: Sequence[str]) -> Any:
+        """The dtype of which there may be no such operator, if the inputs have one."""
+        dtype = self.dtype(inputs[op == "Where"])  # whose first one is the condition
+        if dtype.kind not in "biu" or dtype in ("int32", "int64"):
+            return None
+        whole = dtype == "uint64" and op in ORDERING  # whose upper half int64 has below 0
+        return None if whole or (dtype.kind == "b" and op == "Where") else dtype
+
+    def _widened(
+        self, op: str, count: int, inputs: Sequence[str], dtype: Any, narrow: Any, attributes: Any
+    ) -> list[str]:
+        """Results of int64, in the dtype that the inputs have: what is modulo 2^n stays so."""
+        first = int(op == "Where")
+        given = [self.cast(x, "int64") if self.dtype(x) == narrow else x for x in inputs[first:]]
+        dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * count
+        own = [narrow if each is None else np.dtype(each) for each in dtypes]
+        wide = tuple([np.dtype("int64") if each == narrow else each for each in own])
+        found = self.add_several(op, count, *inputs[:first], *given, dtype=wide, **attributes)
+        return [self.cast(name, each) for name, each in zip(found, own, strict=True)]
 
     def unused(self, name: str) -> str:
         """The name, with a number where it is taken."""

@@ -47,6 +47,8 @@ def _common(e: Equation) -> Any:
 def _compared(op: str, negated: bool = False) -> Translation:
     def translation(g: Graph, e: Equation) -> list[str]:
         dtype = _common(e)
+        if dtype.kind == "b" and op != "Equal":
+            dtype = np.dtype("uint8")  # truth values have no order in ONNX
         found = g.add(op, *[g.operand(x, dtype) for x in e.args[:2]], dtype=bool)
         return [g.add("Not", found) if negated else found]
 
@@ -184,15 +186,20 @@ def _clip(g: Graph, e: Equation) -> list[str]:
     return [found]
 
 
+def chosen(g: Graph, condition: str, x: str, y: str) -> str:
+    """Where."""
+    dtype = g.dtype(x)
+    if dtype.kind == "b":  # which onnxruntime's Where does not take
+        first = g.add("And", condition, x)
+        return g.add("Or", first, g.add("And", g.add("Not", condition), y))
+    return g.add("Where", condition, x, y, dtype=dtype)
+
+
 def _where(g: Graph, e: Equation) -> list[str]:
     condition, *branches = e.args
     dtype = e.outputs[0].dtype
     parts = [g.operand(x, dtype) for x in branches]
-    if dtype.kind == "b":  # which onnxruntime's Where does not take
-        chosen = g.operand(condition, bool)
-        first = g.add("And", chosen, parts[0])
-        return [g.add("Or", first, g.add("And", g.add("Not", chosen), parts[1]))]
-    return [g.add("Where", g.operand(condition, bool), *parts, dtype=dtype)]
+    return [chosen(g, g.operand(condition, bool), *parts)]
 
 
 def same(g: Graph, e: Equation) -> list[str]:

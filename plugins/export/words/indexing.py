@@ -13,6 +13,7 @@ from core.ops.types.shapes import broadcast_shapes
 from core.programs import Equation, Value
 from plugins.export.graph import Graph, Translation, argument
 from plugins.export.sizes import Dim
+from plugins.export.words.arithmetic import chosen
 
 LAST, FIRST = np.iinfo("int64").max, np.iinfo("int64").min
 
@@ -186,7 +187,7 @@ def set_item(g: Graph, e: Equation) -> list[str]:
             name = g.gather(name, moved, axis)
     if all([places is None for places in taken]):
         return [g.expand(name, x.shape)]
-    return [g.add("Where", g.constant(mask), name, g.operand(x), dtype=dtype)]
+    return [chosen(g, g.constant(mask), name, g.operand(x))]
 
 
 def _spread(shape: tuple[int, ...], entries: list[Any]) -> list[int]:
