@@ -162,13 +162,16 @@ class Places:
             after = getattr(link, key, None)
             setattr(link, key, before)
             if (after is None) != (before is None):
-                state = "has no value before the call and one after it"
-                if after is None:
-                    state = "has a value before the call and none after it"
-                raise TraceError(
-                    f"trace: {name} {state}. Call reset_state() at the end of the function, or "
-                    "call its link once before tracing."
+                said = (
+                    "has no value before the call and one after it. Call reset_state() at the end "
+                    "of the function, or call its link once before tracing."
                 )
+                if after is None:
+                    said = (
+                        "has a value before the call and none after it. Call reset_state() before "
+                        "tracing, too."
+                    )
+                raise TraceError(f"trace: {name} {said}")
 
         self._undo.append(restore)
 
@@ -320,7 +323,8 @@ class Places:
         if (value.shape, value.dtype) != (place.value.shape, place.value.dtype):
             raise TraceError(
                 f"trace: {place.name} went from {spec_text(place.value)} to {spec_text(value)}, "
-                "and a program writes into the array that is there. Set one of the same kind."
+                "and a program writes into the array that is there. Set one of the same kind; "
+                "of what a recurrent link carries, call reset_state() at the end of the function."
             )
         return value
 

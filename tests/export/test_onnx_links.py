@@ -174,6 +174,31 @@ def test_a_recurrent_model():
     assert [n.op_type for n in message.graph.node].count("LSTM") == 4
 
 
+def test_what_a_recurrent_link_carries_ends_with_the_function():
+    link, x = L.LSTM(3, 4), np.random.default_rng(0).normal(size=(2, 5, 3)).astype("f")
+
+    def run(x):
+        link.reset_state()
+        return [link(x[:, i]) for i in range(x.shape[1])][-1]
+
+    def run_and_forget(x):
+        y = run(x)
+        link.reset_state()
+        return y
+
+    with core.using_config("train", False), core.no_backprop_mode():
+        for _ in range(2):  # without what was carried before, and with it
+            with pytest.raises(TraceError, match=r"reset_state\(\) at the end of the function"):
+                exported(run, x)
+            run(x)
+        with pytest.raises(TraceError, match=r"reset_state\(\) before tracing, too"):
+            exported(run_and_forget, x)
+        link.reset_state()
+        message = exported(run_and_forget, x)
+        more = np.concatenate([x, x[:1]])
+        compare(message, [more], [run(more).array])
+
+
 @pytest.mark.parametrize(
     "link, lengths, count",
     [
