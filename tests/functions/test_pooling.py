@@ -143,6 +143,16 @@ def test_unpooling_says_which_size_does_not_fit():
         F.unpooling_2d(np.ones((1, 1, 3, 3)), 2, outsize=(8, 6))
 
 
+@pytest.mark.parametrize("cover_all", [True, False])
+def test_unpooling_says_when_padding_leaves_nothing(cover_all):
+    x = np.ones((1, 1, 2, 2), "f")
+    for pad in (2, (0, 3)):
+        with pytest.raises(InvalidType, match="that padding .* leaves"):
+            F.unpooling_2d(x, 1, pad=pad, cover_all=cover_all)
+    y = F.unpooling_2d(core.Variable(x), 1, pad=1, cover_all=cover_all)
+    assert y.shape == (1, 1, 0, 0)
+
+
 def regions(seed, count, size):
     """Regions (y_min, x_min, y_max, x_max) that reach over the edges of images, and images."""
     draw = np.random.default_rng(seed)

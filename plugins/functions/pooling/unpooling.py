@@ -22,9 +22,14 @@ from plugins.functions.windows import (
 
 
 def fills(f: Any, x: Any) -> None:
-    """A rule of domains: the output has a window for each place of the input."""
+    """A rule of domains: padding leaves an output, with a window for each place of the input."""
     expect_axes(x)
     size = f.size(x.shape[2:])
+    if f.outsize is None and any([s < 0 for n, s in zip(x.shape[2:], size, strict=True) if n]):
+        raise InvalidType(
+            f"an output of {list(x.shape[2:])} spread by {f.ksize} that padding {f.pad} leaves",
+            f"{size}. Use less padding, or a greater stride.",
+        )
     expect_places(x, f.windows_on(size), size)
 
 
