@@ -221,6 +221,9 @@ def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
     wanted = _dtype_of(value)
     if not np.can_cast(dtype, wanted, "safe" if dtype.kind in "US" else "same_kind"):
         return f"dtype {wanted} expected, the file has {dtype}"
+    owner = backend.of(value)
+    if owner.mutable and not owner.writable(value):
+        return "an array that can be changed expected, it is read-only here: set a copy of it"
     return ""
 
 

@@ -68,6 +68,18 @@ def test_complex_numbers_that_would_become_infinite_are_refused(path, number):
     assert loaded.values["a"][0] == np.complex64(1 / 3)
 
 
+def test_nothing_is_loaded_where_an_array_cannot_be_changed(kind, path):
+    """As a parameter whose array another library has handed out, or a file mapped for reading."""
+    kind.save(path, Bag(first=np.ones(1), a=np.ones(3)))
+    fixed = np.zeros(3)
+    fixed.flags.writeable = False
+    for array in (fixed, np.broadcast_to(0.0, 3)):
+        loaded = Bag(first=np.zeros(1), a=array)
+        with pytest.raises(CheckpointError, match="a: an array that can be changed expected"):
+            kind.load(path, loaded)
+        assert loaded.values["first"] == 0 and loaded.values["a"] is array
+
+
 texts = st.text("a\0", max_size=4) | st.binary(max_size=4)
 
 
