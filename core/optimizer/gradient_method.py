@@ -214,6 +214,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
         try:
             for step in steps if prepared is None else ():
                 step.begin(self._loss_scale)
+            for step in steps if self._hooks else ():
+                step.let_change()
             self.call_hooks("pre")
             self.before_step(steps)
         except BaseException:

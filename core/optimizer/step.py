@@ -74,6 +74,14 @@ class Step:
         if work is not self.parameter or grad is not self.grad:
             work.grad = grad
         rule._prepare(work)
+        if rule._hooks:
+            self.let_change()
+
+    def let_change(self) -> None:
+        """Let hooks change the gradient in place: one that is read-only is copied."""
+        grad, backend = self.work.grad, self.work.backend
+        if grad is not None and backend.mutable and not backend.writable(grad):
+            self.work.grad = backend.copy(grad)
 
     @property
     def due(self) -> bool:

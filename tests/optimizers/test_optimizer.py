@@ -689,6 +689,40 @@ def test_state_follows_the_dtype_of_what_the_rule_works_on(name, before, masters
     assert {str(array.dtype) for array in arrays} <= {after}
 
 
+CHANGING = {
+    "decay": lambda: hooks.WeightDecay(0.1),
+    "lasso": lambda: hooks.Lasso(0.1),
+    "norm": lambda: hooks.GradientClipping(0.5),
+    "values": lambda: hooks.GradientHardClipping(-0.5, 0.5),
+    "noise": lambda: hooks.GradientNoise(0.1, lambda xp, shape, dtype, *_: xp.ones(shape, dtype)),
+    "layers": lambda: hooks.GradientLARS(),
+}
+
+
+@pytest.mark.parametrize("of_rules", [False, True])
+@pytest.mark.parametrize("hook", CHANGING)
+def test_a_gradient_that_cannot_be_changed_is_copied_for_hooks(hook, of_rules):
+    """As one that another library has handed out, or a broadcast."""
+
+    def trained(fixed):
+        optimizer = optimizers.MomentumSGD(0.1).setup(model_of([1.0], [2.0, 3.0]))
+        if of_rules and hook != "norm":  # which is that of all gradients
+            for parameter in optimizer.target.params():
+                parameter.update_rule.add_hook(CHANGING[hook]())
+        else:
+            optimizer.add_hook(CHANGING[hook]())
+        for step in range(3):
+            grads = [np.array([step + 1.0]), np.full(2, 1.5)]
+            for parameter, grad in zip(optimizer.target.params(), grads, strict=True):
+                grad.flags.writeable = not fixed
+                parameter.grad = grad
+            optimizer.update()
+            assert not fixed or ([g.tolist() for g in grads] == [[step + 1.0], [1.5, 1.5]])
+        return [p.array for p in optimizer.target.params()]
+
+    np.testing.assert_equal(trained(fixed=True), trained(fixed=False))
+
+
 @pytest.mark.parametrize("steps", [0, 2])
 @pytest.mark.parametrize("name", BUNDLED)
 def test_an_array_that_cannot_be_changed_is_refused_before_anything_moves(name, steps):
