@@ -41,6 +41,7 @@ class Graph:
         self.given_sizes = sizes.given
         self._helper = need("onnx.helper", "onnx", "core.export.onnx")
         self._numpy_helper = need("onnx.numpy_helper", "onnx", "core.export.onnx")
+        self._kinds = need("onnx", "onnx", "core.export.onnx").TensorProto.DataType
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self.names: dict[Value, str] = {}
@@ -64,6 +65,7 @@ class Graph:
         self._refuse_open([*attributes.values()])
         if op in WIDENED and (narrow := self._narrow(op, inputs)) is not None:
             return self._widened(op, count, inputs, dtype, narrow, attributes)
+        self._refuse_dtypes(op, inputs)
         found = [self.unused(f"{op}_0" if count == 1 else f"{op}_{i}") for i in range(count)]
         name = self.unused(f"{self.origin}/{op}" if self.origin else op)
         self.nodes.append(self._helper.make_node(op, list(inputs), found, name=name, **attributes))
@@ -174,6 +176,25 @@ class Graph:
             self._keep(array, name)
             self._dtypes[name] = array.dtype
         return name
+
+    def _refuse_dtypes(self, op: str, inputs: Sequence[str]) -> None:
+        """Raise where ONNX has the operator, but of other dtypes: the file would not be valid."""
+        defs = need("onnx.defs", "onnx", "core.export.onnx")
+        if not defs.has(op):
+            return  # as of another domain
+        schema = defs.get_schema(op, self.opset)
+        taken = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
+        for i, name in enumerate(inputs):
+            of = schema.inputs[min(i, len(schema.inputs) - 1)].type_str
+            if name not in self._dtypes or of not in taken:
+                continue
+            dtype = self.dtype(name)
+            called = self._kinds.Name(self.element_type(dtype)).lower()
+            if f"tensor({called})" not in taken[of]:
+                raise ExportError(
+                    f"onnx: {self.origin} cannot be exported: {op} of opset {self.opset} takes no "
+                    f"{dtype}. Export the model in another dtype, as float32."
+                )
 
     def _refuse_open(self, array: Any) -> None:
         """Raise where a number that follows open sizes would be written as it is in one trace."""

@@ -350,8 +350,12 @@ class _Writing:
             return
         g.origin = self._origin(e)
         translation = WORDS.get(e.call.name)
-        if translation is None or any([v.dtype.kind in "cV" for v in (*e.inputs, *e.outputs)]):
+        dtypes = {v.dtype.kind: v.dtype for v in (*e.inputs, *e.outputs)}
+        if translation is None or "c" in dtypes:
             raise g.refuse(e)
+        if "V" in dtypes:  # of ml_dtypes, as bfloat16
+            why = f"its formula is not written in {dtypes['V']}; export the model in float32"
+            raise g.refuse(e, why)
         _name_arguments(e)
         if lost := _UNWRITTEN & e.kwargs.keys():
             raise g.refuse(e, f"ONNX has nothing for its argument {min(lost)}")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from onnx_runs import compare, exported, run
 
 import core
+import core.functions as F
 from core.errors import ExportError, TraceError
 from core.testing import cases
 
@@ -203,6 +204,21 @@ def test_infinities_of_16_bits(opset):
     x = np.array([1, -np.inf, np.inf, np.nan], "f2")
     call = lambda x: (np.isinf(x), np.isfinite(x), np.log1p(abs(x)))  # noqa: E731
     compare(exported(_on_arrays(call), x, batch=None, opset=opset), [x], call(x), rtol=1e-3)
+
+
+def test_dtypes_that_operators_do_not_take_are_refused():
+    """The files were not valid, or the reason that was told was another."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    for model, shape, dtype in (
+        (F.elu, (2, 3), bfloat16),
+        (lambda x: F.max_pooling_2d(x, 2), (1, 1, 4, 4), bfloat16),
+        (_on_arrays(abs), (2, 3), bool),
+    ):
+        said = f"of opset 20 takes no {np.dtype(dtype)}"
+        with pytest.raises(ExportError, match=said):
+            exported(model, np.ones(shape, dtype))
+    with pytest.raises(ExportError, match="is not written in bfloat16; export .* float32"):
+        exported(lambda x: x * 2, np.ones((2, 3), bfloat16))
 
 
 @pytest.mark.parametrize(
