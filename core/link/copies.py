@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.arrays.backend import of as backend_of
 from core.errors import nearest
 from core.graph.fitting import is_array
 
@@ -24,6 +25,18 @@ def match(what: str, link: Link, own: dict[str, Any], others: dict[str, Any]) ->
             raise ValueError(
                 f"{what}: expected {path} in the shape {tuple(mine.shape)}, got "
                 f"{tuple(other.shape)}; both links must have the same form."
+            )
+
+
+def check_writable(what: str, own: dict[str, Any]) -> None:
+    """Raise where a path has an array that nothing can be copied into."""
+    for path, mine in own.items():
+        array = getattr(mine, "array", mine)
+        if is_array(array) and backend_of(array).mutable and not backend_of(array).writable(array):
+            raise ValueError(
+                f"{what}: expected arrays that can be changed, got a read-only one, or one that "
+                f"shows an element several times, as {path}. Set a copy of it. Nothing has been "
+                "copied."
             )
 
 

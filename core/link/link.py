@@ -25,7 +25,7 @@ from core.errors.place import warn
 from core.errors.refused import real_names, refuse_names_of_others
 from core.errors.slips import TellsSlips
 from core.graph.fitting import is_array
-from core.link.copies import copied, match
+from core.link.copies import check_writable, copied, match
 from core.link.hook import LinkHook, call_observed
 from core.link.initializer import filled
 from core.link.parameter import Parameter
@@ -345,14 +345,17 @@ class Link(RecurrentState, Registering, KnownKeywords, TellsSlips):
     def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
         """Copy parameters and persistent values from a link of the same structure.
 
-        Raises ValueError, before anything is copied, where it lacks one or has another shape.
+        Raises ValueError, before anything is copied, where it lacks one or has another shape, or
+        where one here cannot be changed.
         """
-        pairs = self._pairs(link, "copyparams")
+        pairs, what = self._pairs(link, "copyparams"), f"{type(self).__name__}.copyparams"
+        check_writable(what, dict(self.namedparams()))
         own, others = self._persistent_places(), link._persistent_places()
         values = {path: place[name] for path, (place, name) in others.items()}
         if copy_persistent:
             present = {path: place[name] for path, (place, name) in own.items()}
-            match(f"{type(self).__name__}.copyparams", link, present, values)
+            match(what, link, present, values)
+            check_writable(what, present)
         for mine, other in pairs:
             mine.copydata(other)
         for path, (place, name) in own.items() if copy_persistent else ():

@@ -336,6 +336,22 @@ def test_no_persistent_value_is_copied_from_one_of_another_shape(value):
     own.copyparams(other, copy_persistent=False)
 
 
+@pytest.mark.parametrize("name", ["gamma", "avg_var"])
+def test_nothing_is_copied_where_an_array_cannot_be_changed(name):
+    own, other = (core.Sequential(L.Linear(2, 2), L.BatchNormalization(2)) for _ in range(2))
+    fixed = np.ones(2, "f")
+    fixed.flags.writeable = False
+    if name == "gamma":
+        own[1].gamma.array = fixed
+    else:
+        own[1].avg_var = fixed
+    before = own[0].W.array.copy()
+    with pytest.raises(ValueError, match=rf"copyparams: .* read-only .* as /1/{name}"):
+        own.copyparams(other)
+    np.testing.assert_array_equal(own[0].W.array, before)
+    other.copyparams(own)
+
+
 def test_links_of_another_form_are_refused():
     with pytest.raises(ValueError, match=r"has no /x.*same form"):
         core.Link(x=(1,)).copyparams(core.Link(y=(1,)))
