@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from core.arrays.backend import host, random_state, set_random_state
 from core.capturing.gates import Gate, alone, enter, gates_of, leave
 from core.capturing.leaving import Left
-from core.capturing.live import Live, variables_in
+from core.capturing.live import Live, Unmade, variables_in
 from core.capturing.names_around import Around
 from core.capturing.reached import optimizers_of
 from core.capturing.recording import Recording, Refusal, Unreplayable, unlike, unrecordable
@@ -304,6 +304,8 @@ class Captured:
                 return None
             try:
                 made = self._made(given, form, True)
+            except Unmade:  # by eager it is made, and the next call recorded
+                return None
             except Exception as error:
                 if self.calls > 1:
                     self._doubt = partial(self._refuse, found, None, Refusal(form), error)
@@ -336,6 +338,8 @@ class Captured:
                     f"capture: two calls differ, by {difference}. Give what changes from call to "
                     "call as arguments, and draw by operations."
                 )
+            except Unmade:
+                return None
             except Exception as error:
                 self._doubt = partial(self._refuse, found, first, Refusal(form), error)
                 return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 from weakref import ref
 
 from core.arrays.backend import BACKENDS
@@ -123,11 +123,13 @@ class Live(Places):
         if id(parameter) in self._known or self._is_traced(parameter._array):
             return
         self._note(parameter)
-        if parameter._array is None:
-            self.unmade.append(parameter)
-            return
         name = self._paths.get(id(parameter)) or parameter.name or "parameter"
         self._undo.append(restoring.of_parameter(name, parameter))
+        if parameter._array is None:
+            self.unmade.append(parameter)
+            self._undo.append(partial(setattr, parameter, "initializer", parameter.initializer))
+            parameter.initializer = unmade
+            return
         array, source = parameter._array, parameter._source
         graded = source or parameter
         made = self._traced(name, array, lambda: parameter._array, _counting(parameter))
@@ -321,10 +323,8 @@ class Live(Places):
             put = attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
             yield from put.values()
             self.assigned[id(each)] = set(put)
-        for parameter in self.unmade:
-            if parameter._array is not None:
-                parameter._array = None
-                raise TraceError("capture: a parameter gets its array in the step.")
+        if any([parameter._array is not None for parameter in self.unmade]):
+            raise TraceError("capture: a parameter gets its array in the step.")
 
     def changes(self) -> list[tuple[Any, Value]]:
         """The places whose arrays the step has changed, but for parameters and gradients."""
@@ -356,6 +356,15 @@ class Live(Places):
                     f"capture: expected {place.name} to be an array of backend {backend.name}, as "
                     f"the arguments are, got one of {theirs.name}."
                 )
+
+
+class Unmade(TraceError):
+    """Raised in place of making a parameter's array, which a call that runs as it is does."""
+
+
+def unmade(array: Any) -> Never:
+    """The initializer of parameters without arrays, while a step is recorded."""
+    raise Unmade("capture: a parameter gets its array in the step.")
 
 
 def _array(grad: Any) -> Any:
