@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import inspect
 
 _HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 class Argument(NamedTuple):
@@ -70,3 +71,29 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         as_it_is: Any = import_module("annotationlib").Format.FORWARDREF
         options: Any = {"annotation_format": as_it_is}
         return inspect.signature(function, **options)
+
+
+def refuse_idle(where: str, function: Any) -> None:
+    """Raise TypeError for a function of which a call runs nothing yet: one that yields, or an async
+    one. What it is to do would be lost in silence.
+
+    >>> def lazy():
+    ...     yield
+    >>> try:
+    ...     refuse_idle("it", lazy)
+    ... except TypeError as error:
+    ...     print(str(error).partition(";")[2])
+     lazy has `yield` in it, and a call only makes a generator. Leave `yield` out.
+    """
+    found = getattr(function, "func", function)  # of functools.partial
+    if not hasattr(found, "__code__"):
+        found = getattr(type(found), "__call__", None)  # noqa: B004
+    flags = getattr(getattr(found, "__code__", None), "co_flags", 0)
+    name = getattr(function, "__name__", type(function).__name__)
+    why = ""
+    if flags & (_COROUTINE | _ASYNC_GENERATOR):
+        why = "is async, and a call only makes what is to be awaited. Leave `async` out"
+    elif flags & _GENERATOR:
+        why = "has `yield` in it, and a call only makes a generator. Leave `yield` out"
+    if why:
+        raise TypeError(f"{where}: expected a function that runs when it is called; {name} {why}.")

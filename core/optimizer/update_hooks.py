@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.errors import HookError, nearest
+from core.errors.arguments import refuse_idle
 from core.optimizer.hyperparameter import Quantity
 
 Hook = Callable[..., Any]
@@ -32,6 +33,7 @@ class HookTable:
                 f"{self._owner}.add_hook: expected a hook, got the class {hook.__name__}. Make one "
                 f"of it: {hook.__name__}(...)."
             )
+        refuse_idle(f"{self._owner}.add_hook", hook)
         stated = getattr(hook, "timing", "pre")
         for when in (timing, stated):
             if when not in TIMINGS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from core.errors import RemovedArgument, nearest
+from core.errors.arguments import refuse_idle
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
@@ -131,6 +132,7 @@ def _check_extension(extension: Any) -> None:
             f"{type(extension).__name__}, which takes examples. extensions.Evaluator(iterator, "
             "link) evaluates it, and extensions.snapshot_object(link, name) saves it."
         )
+    refuse_idle("Trainer.extend", extension)
     if "invoke_before_training" in {*dir(type(extension)), *getattr(extension, "__dict__", {})}:
         raise RemovedArgument(
             f"{_own_name(extension)}: the attribute 'invoke_before_training' no longer exists. "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from core.errors.arguments import refuse_idle
+
 Trigger: TypeAlias = Callable[[Any], bool]
 """A function of the `Trainer` or `Run`: whether to call the extension now."""
 
@@ -32,6 +34,7 @@ def get_trigger(trigger: TriggerSpec) -> Trigger:
             f"trigger: expected a trigger, got the class {name}. Make one of it: {name}(...)."
         )
     if callable(trigger):
+        refuse_idle("trigger", trigger)  # what a call makes is true
         checked: Trigger = trigger
         return checked
     if isinstance(trigger, tuple | list) and len(trigger) == 2:

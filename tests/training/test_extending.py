@@ -1,5 +1,7 @@
 """What a trainer takes as an extension, by which name, and what it refuses."""
 
+import functools
+
 import pytest
 import small
 
@@ -134,6 +136,42 @@ def test_what_once_was_is_refused_with_its_cure(tmp_path):
 def test_what_is_no_extension_or_trigger_is_refused(tmp_path, call, message):
     with pytest.raises(TypeError, match=message):
         call(small.bare_trainer(tmp_path))
+
+
+def _yielding(*args):
+    yield
+
+
+async def _awaited(*args):
+    pass
+
+
+class _Yielding:
+    name = "_Yielding"
+
+    def __call__(self, *args):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_yielding, "_yielding has `yield` in it"),
+        (_awaited, "_awaited is async"),
+        (_Yielding(), "_Yielding has `yield` in it"),
+        (functools.partial(_yielding, 1), "partial has `yield` in it"),
+        (_Yielding().__call__, "__call__ has `yield` in it"),
+    ],
+)
+def test_functions_that_a_call_does_not_run_are_refused(tmp_path, function, message):
+    """As an extension or a hook it would do nothing, as a trigger it would fire each time."""
+    trainer = small.trainer(tmp_path)
+    with pytest.raises(TypeError, match=f"Trainer.extend: .*{message}.*Leave"):
+        trainer.extend(function)
+    with pytest.raises(TypeError, match=f"trigger: .*{message}"):
+        trainer.extend(print, trigger=function)
+    with pytest.raises(TypeError, match=f"add_hook: .*{message}"):
+        trainer.updater.get_optimizer("main").add_hook(function)
 
 
 def test_who_calls_an_extension_is_one_of_three(tmp_path):
