@@ -11,6 +11,7 @@ import core
 from core.errors import nearest
 from core.errors.kinds import checked
 from core.errors.removed import removed
+from core.link.serializer import AbstractSerializer
 from core.show.computational_graph import build_computational_graph
 from core.training import Extension
 from plugins.training.extensions.report_file import ReportFile
@@ -27,7 +28,8 @@ class DumpGraph(Extension):
     `function_style` are DOT attributes.
 
     Reported Variables keep no graph, so `config.keep_graph_on_report` is turned on before the
-    first update and put back afterwards; set it yourself to have later graphs as well.
+    first update and put back afterwards; set it yourself to have later graphs as well. Captured
+    steps run as they are meanwhile. A resumed run writes no graph that has been written before.
     """
 
     default_name = "dump_graph"
@@ -68,9 +70,10 @@ class DumpGraph(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Write both files, and put the flag back."""
-        root = self._root(trainer.observation)
-        if self._done and root.creator is None:
+        found = trainer.observation.get(self._root_name)
+        if self._done and getattr(found, "creator", None) is None:
             return  # called again, by a trigger of the user, and the graph no longer exists
+        root = self._root(trainer.observation)
         target = _target(trainer, self._root_name)
         graph = build_computational_graph([root], **self._styles, link=target)
         path = Path(trainer.out) / self._filename
@@ -89,6 +92,12 @@ class DumpGraph(Extension):
             f"dump_graph: expected a reported Variable {name!r}; reported were "
             f"{', '.join(map(repr, variables)) or 'none'}.{nearest(name, variables)}"
         )
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load whether the graph has been written."""
+        self._done = bool(serializer.optional_value("done", self._done))
+        if self._done:  # a snapshot that loads itself comes after this extension's turn to begin
+            self._put_back()
 
     def finalize(self) -> None:
         """Put the flag back, also where training ended early, and see that the files are there."""

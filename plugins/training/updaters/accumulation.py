@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import reduce
+from operator import add
 from typing import Any
 
+from core import Variable, config
 from core.training import reporter
 from plugins.training.calling import examples_in
 
@@ -24,7 +27,8 @@ def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
     """Call each function, and report the means of what they report, weighted by the numbers.
 
     What is reported as a pair of a value and its own weight stays one; of what is not a number the
-    last is reported.
+    last is reported. With `config.keep_graph_on_report` means of Variables have a graph, of all
+    parts.
 
     >>> import core
     >>> with core.Reporter().scope({}) as nothing, core.report_scope(seen := {}):
@@ -37,6 +41,7 @@ def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
     except reporter.NoReporter:
         observation = None
     summary, weights = reporter.DictSummary(), dict[str, float]()
+    keep, graphs = config.keep_graph_on_report, dict[str, list[tuple[int, Variable]]]()
     for size, part in parts:
         seen: dict[str, Any] = {}
         with nullcontext() if observation is None else reporter.report_scope(seen):
@@ -47,6 +52,15 @@ def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
             weights |= {key: weights.get(key, 0) + weight for key, weight in pairs.items()}
             summary.add({key: seen[key] if key in pairs else (seen[key], size) for key in seen})
             observation |= seen
+            for key, value in seen.items() if keep else ():
+                if isinstance(value, Variable) and value.creator is not None:
+                    graphs.setdefault(key, []).append((size, value))
     if observation is not None:
         means = summary.compute_mean()
         observation |= {k: (v, weights[k]) if k in weights else v for k, v in means.items()}
+        observation |= {k: _mean(graphs[k]) for k in means if k in graphs}
+
+
+def _mean(values: list[tuple[int, Variable]]) -> Variable:
+    total = sum([size for size, _ in values])
+    return reduce(add, [value * (size / total) for size, value in values])
