@@ -1,5 +1,6 @@
 """A run that is interrupted anywhere and resumed ends with the same bits as one that is not."""
 
+import functools
 import os
 import shutil
 from pathlib import Path
@@ -327,6 +328,18 @@ def test_the_length_of_a_resumed_run_counts_from_the_beginning(tmp_path, name, s
     trainer.extend(refuse_more, trigger=lambda trainer: trainer.updater.iteration > wanted)
     trainer.run(show_loop_exception_msg=False)
     assert trainer.updater.iteration == max(saved, wanted)
+
+
+@pytest.mark.parametrize(("first", "then"), [("epochs", "early"), ("early", "iterations")])
+def test_a_stop_trigger_of_another_kind_begins_anew_where_that_is_allowed(tmp_path, first, then):
+    small.trainer(tmp_path, LENGTHS[first](5)).run()
+    with pytest.raises(CheckpointError, match="strict=False"):
+        small.trainer(tmp_path, LENGTHS[then](9), autoload=True).run(False)
+    lenient = functools.partial(load_npz, strict=False)
+    trainer = small.trainer(tmp_path, LENGTHS[then](9), autoload=lenient)
+    with pytest.warns(UserWarning, match="nothing asked for .*stop_trigger"):
+        trainer.run(show_loop_exception_msg=False)
+    assert trainer.updater.iteration == 9
 
 
 def refuse_more(trainer):
