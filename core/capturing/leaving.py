@@ -10,6 +10,7 @@ from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.programs import PLAIN, flattened
+from core.tracing import TracedArray
 from core.training import reporter
 
 
@@ -39,13 +40,13 @@ class Left(NamedTuple):
     tree: Any
 
 
-_OF_OPTIMIZER = object()  # a loss scale that each replay reads by itself
-
-
 def scales_of(variables: list[Any]) -> list[Any]:
-    """The factors that the last `backward` has put on gradients, where the step gives them."""
+    """The factors that the last `backward` has put on gradients.
+
+    A function for one that each replay reads, as the loss scale of an optimizer.
+    """
     found = [variable.loss_scale for variable in variables]
-    return [_OF_OPTIMIZER if is_array(scale) else scale for scale in found]
+    return [x._tape.places.numbers[id(x)] if isinstance(x, TracedArray) else x for x in found]
 
 
 def deliver(variables: list[Any], arrays: Any, scales: list[Any]) -> None:
@@ -60,8 +61,7 @@ def deliver(variables: list[Any], arrays: Any, scales: list[Any]) -> None:
             seen.add(memory)
         (variable._source or variable)._grad = array
     for variable, scale in zip(variables, scales, strict=True) if Variable._scaled else ():
-        if scale is not _OF_OPTIMIZER:
-            variable.loss_scale = scale
+        variable.loss_scale = scale() if callable(scale) else scale
 
 
 def setting(own: dict[str, Any], name: str) -> Callable[[Any], None]:

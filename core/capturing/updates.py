@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from core.capturing.leaving import deliver, scales_of
@@ -58,29 +59,16 @@ class StepRecorder:
     def scaled(self, optimizer: Any, loss: Any, share: float | None) -> Any:
         """The factor for the gradient of a loss, that of each replay, as an array of its dtype.
 
-        It is also what parameters say that the last backward put on their gradients. An optimizer
-        that nobody has named before is known from now on, with the parts that it has counted.
+        It is also what parameters say that the last backward put on their gradients, where these
+        are delivered. An optimizer that nobody has named before is known from now on, with the
+        parts that it has counted.
         """
         self._places.take_optimizer(optimizer)
         if optimizer.loss_scale is None:
             return optimizer._factor(share)
-        before = [(p, p.loss_scale) for p in optimizer.target.params()]
-        scaled: list[Any] = []
-
-        def restore() -> None:
-            for parameter, old in before:
-                if parameter.loss_scale is not old:
-                    parameter.loss_scale = old
-                    scaled.append(parameter)
-
-        def read() -> Any:
-            factor = optimizer._factor(share)
-            for parameter in scaled:
-                parameter.loss_scale = factor
-            return factor
-
+        factor = partial(optimizer._factor, share)
         name, dtype = f"{type(optimizer).__name__}.loss_scale", loss.backend.dtype_name(loss.dtype)
-        return self._places.number(name, dtype, read, restore)
+        return self._places.number(name, dtype, factor)
 
 
 def recorder() -> StepRecorder | None:

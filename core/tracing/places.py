@@ -42,6 +42,7 @@ class Places:
         self._names: set[str] = set()
         self._settable: set[str] = set()  # names of places that may hold another array afterwards
         self._paths: dict[int, str] = {}  # of parameters, by their ids
+        self.numbers: dict[int, Callable[[], float]] = {}  # what reads them, by the arrays' ids
 
     # ------------------------------------------------------------------ taking
 
@@ -290,17 +291,16 @@ class Places:
         self._settable.add(self.found[-1].name)
         return made
 
-    def number(
-        self, name: str, dtype: str, read: Callable[[], float], restore: Callable[[], None]
-    ) -> TracedArray:
-        """An array of a number that each run reads; `restore` is called when all is recorded."""
+    def number(self, name: str, dtype: str, read: Callable[[], float]) -> TracedArray:
+        """An array of a number that each run reads, as often as it likes; see `numbers`."""
         backend, device = self._tape.backend, self._tape.device
-        self._undo.append(restore)
 
         def array() -> Any:
             return backend.asarray(read(), dtype, device)
 
-        return self._traced(name, array(), array)
+        made = self._traced(name, array(), array)
+        self.numbers[id(made)] = read
+        return made
 
     # ------------------------------------------------------------------ giving back
 

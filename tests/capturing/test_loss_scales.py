@@ -94,3 +94,26 @@ def test_scales_that_backward_is_given_are_divided_out_again(where):
     eager, captured = run(lambda step: step), run(core.capture)
     assert eager[0] == captured[0]
     assert captured[1].replayed == 5 and not captured[1].reasons
+
+
+@pytest.mark.parametrize("capture", [lambda step: step, core.capture])
+def test_what_a_step_leaves_out_has_no_factor_of_another(capture):
+    """A recording that no longer holds left one, which gradients set by hand were divided by."""
+    model = core.Sequential(L.Linear(2, 2), L.Linear(2, 2))
+    model.both = True
+    optimizer = optimizers.SGD(lr=1.0).setup(model)
+    optimizer.set_loss_scale(8.0)
+
+    def loss(x):
+        return F.mean(model(x) if model.both else model[0](x))
+
+    step = capture(lambda x: optimizer.update(loss, x))
+    for i in range(8):
+        model.both = i < 4
+        step(np.ones((1, 2), "f"))
+    assert [p.loss_scale for p in model.params()] == [None] * 4
+    optimizer.set_loss_scale(None)
+    before = model[1].b.array.copy()
+    model[1].b.grad = np.ones(2, "f")
+    optimizer.update()
+    np.testing.assert_array_equal(model[1].b.array, before - 1)
