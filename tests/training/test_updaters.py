@@ -1,13 +1,17 @@
 """Updaters: what they take, what they call the loss with, and what a trainer asks of them."""
 
+import copy
+import pickle
 import warnings
 import weakref
 
+import numpy as np
 import pytest
 import small
 
 import core
-from core import optimizers, training
+import core.links as L
+from core import iterators, optimizers, training
 from core.training import extensions
 
 
@@ -99,6 +103,29 @@ def test_the_updaters_graph_is_gone_after_the_update():
     updater.loss_func = loss
     updater.update()
     assert graphs[0]() is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_copy_of_an_updater_that_replays_its_steps_trains_its_own_model(copied, accumulate):
+    """What replays is a function of the optimizer that it was made for."""
+    model = L.Classifier(L.Linear(4, 3))
+    batches = iterators.SerialIterator(small.data(), 8, shuffle=False)
+    updater = training.StandardUpdater(
+        batches, optimizers.Adam().setup(model), accumulate=accumulate, capture=True
+    )
+    for _ in range(4):
+        updater.update()
+    other = copied(updater)
+    before = model.predictor.W.array.copy()
+    for _ in range(4):
+        other.update()
+    np.testing.assert_array_equal(model.predictor.W.array, before)
+    for _ in range(4):
+        updater.update()
+    trained = other.get_optimizer("main").target.predictor.W.array
+    np.testing.assert_array_equal(trained, model.predictor.W.array)
+    assert other.captured.replayed and other.captured is not updater.captured
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])

@@ -261,6 +261,10 @@ class StandardUpdater(Updater):
             self.captured = made(update if self.accumulate == 1 else accumulate)
         return self.captured
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied: not the captured step, which is one of this optimizer."""
+        return {**vars(self), "captured": None, "_captured_step": None}
+
     def _accumulate(self, share: float, batch: Any) -> None:
         """Add the gradients of one of several batches."""
         if self.capture:
