@@ -54,10 +54,18 @@ def test_extensions_run_by_priority_and_then_by_order(tmp_path):
     assert made.elapsed_time > 0 and not made.is_before_training
 
 
+def does_nothing(trainer):
+    """A function that pickles find by its name."""
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
 def test_a_copy_trains_its_own_model_by_itself(tmp_path, copied):
     made = small.bare_trainer(tmp_path)
     made.extend(extensions.LogReport(trigger=(1, "iteration")))
+    model = made.updater.get_optimizer("main").target
+    made.extend(extensions.ParameterStatistics(model), trigger=(1, "iteration"))
+    made.extend(does_nothing, trigger=triggers.MaxValueTrigger("main/loss", (1, "iteration")))
+    made.extend(does_nothing, trigger=triggers.MinValueTrigger("main/loss", (1, "iteration")))
     other = copied(made)
     other.out = tmp_path / "other"
     for each in (made, other):

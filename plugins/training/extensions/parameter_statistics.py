@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,8 @@ if TYPE_CHECKING:
 Statistic = Callable[[Any], Any]
 
 
-def _of_array_api(name: str) -> Statistic:
-    def statistic(x: Any) -> Any:
-        return getattr(backend.of(x).xp, name)(x)
-
-    return statistic
+def _of_array_api(name: str, x: Any) -> Any:
+    return getattr(backend.of(x).xp, name)(x)
 
 
 def _zeros(x: Any) -> Any:
@@ -68,10 +66,10 @@ class ParameterStatistics(Extension):
     report_key_template = "{prefix}{link_name}{param_name}/{attr_name}/{function_name}"
     default_statistics: Mapping[str, Statistic] = MappingProxyType(
         {
-            "mean": _of_array_api("mean"),
-            "std": _of_array_api("std"),
-            "min": _of_array_api("min"),
-            "max": _of_array_api("max"),
+            "mean": partial(_of_array_api, "mean"),
+            "std": partial(_of_array_api, "std"),
+            "min": partial(_of_array_api, "min"),
+            "max": partial(_of_array_api, "max"),
             "zeros": _zeros,
             "percentile": _percentile,
         }

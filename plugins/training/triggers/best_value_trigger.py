@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ class MaxValueTrigger(BestValueTrigger):
     """
 
     def __init__(self, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
-        super().__init__(key, lambda best, new: new > best, trigger)
+        super().__init__(key, operator.lt, trigger)
 
 
 class MinValueTrigger(BestValueTrigger):
@@ -97,4 +98,4 @@ class MinValueTrigger(BestValueTrigger):
     """
 
     def __init__(self, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
-        super().__init__(key, lambda best, new: new < best, trigger)
+        super().__init__(key, operator.gt, trigger)
