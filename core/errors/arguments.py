@@ -7,6 +7,7 @@ of `import core`, so it is asked only about what is not a plain function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,7 +86,7 @@ def refuse_idle(where: str, function: Any) -> None:
     ...     print(str(error).partition(";")[2])
      lazy has `yield` in it, and a call only makes a generator. Leave `yield` out.
     """
-    found = getattr(function, "func", function)  # of functools.partial
+    found = function.func if isinstance(function, partial) else function
     if not hasattr(found, "__code__"):
         found = getattr(type(found), "__call__", None)  # noqa: B004
     flags = getattr(getattr(found, "__code__", None), "co_flags", 0)

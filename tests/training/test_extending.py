@@ -174,6 +174,20 @@ def test_functions_that_a_call_does_not_run_are_refused(tmp_path, function, mess
         trainer.updater.get_optimizer("main").add_hook(function)
 
 
+def test_what_holds_a_function_that_yields_runs_when_it_is_called(tmp_path):
+    class Holding:
+        func = staticmethod(_yielding)
+        called = 0
+
+        def __call__(self, trainer):
+            self.called += 1
+
+    held, trainer = Holding(), small.bare_trainer(tmp_path)
+    trainer.extend(held)
+    trainer.run()
+    assert held.called == 3
+
+
 def test_who_calls_an_extension_is_one_of_three(tmp_path):
     own = training.make_extension(ranks="frist")(lambda trainer: None)
     with pytest.raises(ValueError, match="'each', 'first' or 'together', got 'frist'.*'first'"):
