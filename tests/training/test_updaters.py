@@ -91,6 +91,17 @@ def test_the_updater_tells_the_optimizer_of_epochs():
         updater.get_optimizer("mian")
 
 
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("batch_size", [2, 4, 5, 9])
+def test_an_optimizer_counts_all_passes_that_one_update_completes(batch_size, accumulate):
+    optimizer = optimizers.SGD().setup(L.Classifier(L.Linear(4, 3)))
+    batches = iterators.SerialIterator(small.data()[:4], batch_size)
+    updater = training.StandardUpdater(batches, optimizer, accumulate=accumulate)
+    for _ in range(5):
+        updater.update()
+        assert optimizer.epoch == updater.epoch
+
+
 def test_the_updaters_graph_is_gone_after_the_update():
     updater, graphs = small.updater(), []
     model = updater.get_optimizer("main").target

@@ -212,10 +212,12 @@ class StandardUpdater(Updater):
         self.iteration += 1
 
     def count_epoch(self) -> None:
-        """Tell the main optimizer, if any, where the last batch completed a pass over the data."""
+        """Tell the main optimizer, if any, of each pass over the data that has been completed."""
         is_new = self.auto_new_epoch and getattr(self, "is_new_epoch", False)  # where they count
         if is_new and "main" in self.get_all_optimizers():
-            self.get_optimizer("main").new_epoch(auto=True)
+            before = getattr(self, "previous_epoch_detail", None) or 0
+            for _ in range(max(1, getattr(self, "epoch", 1) - int(before))):
+                self.get_optimizer("main").new_epoch(auto=True)
 
     def update_core(self) -> None:
         """Take a batch, or as many as are accumulated; compute the loss, update."""
