@@ -8,6 +8,7 @@ from core.typing import Array, Operand
 from plugins.distributions.beta_draws import StandardBeta
 from plugins.distributions.distribution import (
     Distribution,
+    dense,
     in_double,
     log_beta,
     log_power,
@@ -38,6 +39,7 @@ class Beta(Distribution):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         inside = (x.array >= 0) & (x.array <= 1)
+        inside = inside & dense(x, self.a, 0.0) & dense(x, self.b, 1.0)
         return within(inside, x, 0.5, lambda x: in_double(_log_density, x, self.a, self.b))
 
     def cdf(self, x: Array) -> Variable:

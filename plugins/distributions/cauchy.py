@@ -7,7 +7,7 @@ from math import log, pi
 from core import Variable
 from core import functions as F
 from core.typing import Array
-from plugins.distributions.distribution import log1p_square, where
+from plugins.distributions.distribution import finite, log1p_square, where, within
 from plugins.distributions.families import LocationScale
 
 
@@ -26,6 +26,10 @@ class Cauchy(LocationScale):
     """
 
     def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        return within(finite(x), x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x)
         return -log1p_square(z) - F.log(self.scale) - log(pi)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, in_double, log_power, within
+from plugins.distributions.distribution import Distribution, dense, in_double, log_power, where
 from plugins.distributions.gamma_draws import LogStandardGamma
 from plugins.distributions.limits import limits
 
@@ -34,7 +34,10 @@ class Dirichlet(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return in_double(_log_density, x, self.alpha)
+        inside = (x.array >= 0) & (x.array < float("inf")) & dense(x, self.alpha, 0.0)
+        inside = self.xp.all(inside, axis=-1) | self.xp.any(x.array != x.array, axis=-1)
+        known = where(self.xp.expand_dims(inside, axis=-1), x, 0.5)
+        return where(inside, in_double(_log_density, known, self.alpha), -float("inf"))
 
     def sample_n(self, n: int) -> Variable:
         alpha = F.broadcast_to(self.alpha, (n, *self.alpha.shape))
@@ -63,8 +66,7 @@ def log_norm(alpha: Variable) -> Variable:
 
 
 def _log_density(x: Variable, alpha: Variable) -> Variable:
-    terms = within(x.array >= 0, x, 0.5, lambda x: log_power(x, alpha - 1))
-    return F.sum(terms, axis=-1) - log_norm(alpha)
+    return F.sum(log_power(x, alpha - 1), axis=-1) - log_norm(alpha)
 
 
 def _entropy(alpha: Variable) -> Variable:

@@ -297,7 +297,7 @@ def where(condition: Any, x: Operand, y: Operand) -> Variable:
 
 
 def within(
-    inside: Any, x: Variable, at: float, formula: Callable[[Variable], Variable]
+    inside: Any, x: Variable, at: Operand, formula: Callable[[Variable], Variable]
 ) -> Variable:
     """The formula's log-density where a point lies inside, -inf elsewhere; `at` is a point inside.
 
@@ -323,10 +323,13 @@ def log_complement(p: Variable) -> Variable:
 
 
 def times(p: Variable, log_p: Variable, *less: Variable) -> Variable:
-    """The product p log_p, or p (log_p - less), with 0 where p is 0, whatever these are there."""
+    """The product p log_p, or p (log_p - less), with 0 where p is 0, whatever these are there.
+
+    An infinite log_p gives p no gradient.
+    """
     p, *logs = F.broadcast(p, log_p, *less)
     first, *others = [where(p.array != 0, log, 0.0) for log in logs]
-    return p * (first - others[0] if others else first)
+    return where(finite(first), p, p.array) * (first - others[0] if others else first)
 
 
 def log_power(
@@ -348,6 +351,17 @@ def in_double(formula: Callable[..., Variable], *given: Variable) -> Variable:
 def log_beta(a: Variable, b: Variable) -> Variable:
     """Log B(a, b), of what is float64."""
     return F.lgamma(a) + F.lgamma(b) - F.lgamma(a + b)
+
+
+def finite(x: Variable) -> Any:
+    """Where points are not infinite."""
+    return abs(x.array) != float("inf")
+
+
+def dense(x: Variable, k: Variable, edge: float) -> Any:
+    """Where a density that falls as the power k - 1 towards an edge is not 0: beside that."""
+    x, k = F.broadcast(x, k)
+    return (x.array != edge) | ~(k.array > 1)
 
 
 def log1p_square(z: Variable) -> Variable:

@@ -27,7 +27,8 @@ class Exponential(BySurvival):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(x.array >= 0, x, 0.0, lambda x: F.log(self.lam) - self.lam * x)
+        inside = (x.array >= 0) & (x.array < float("inf"))
+        return within(inside, x, 0.0, lambda x: F.log(self.lam) - self.lam * x)
 
     def log_survival_function(self, x: Array) -> Variable:
         return -self.lam * F.relu(self._point(x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, in_double, log_power, within
+from plugins.distributions.distribution import Distribution, dense, in_double, log_power, within
 from plugins.distributions.gamma_draws import StandardGamma
 from plugins.distributions.incomplete import Gammainc, Gammaincc, Gammaincinv
 
@@ -31,7 +31,7 @@ class Gamma(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        inside = (x.array >= 0) & (x.array < float("inf"))
+        inside = (x.array >= 0) & (x.array < float("inf")) & dense(x, self.k, 0.0)
         return within(inside, x, 1.0, lambda x: in_double(_log_density, x, self.k, self.theta))
 
     def cdf(self, x: Array) -> Variable:

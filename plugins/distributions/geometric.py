@@ -28,7 +28,8 @@ class Geometric(BySurvival):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        inside = (x.array >= 1) & (x.array == self.xp.floor(x.array))
+        whole = (x.array == self.xp.floor(x.array)) & (x.array < float("inf"))
+        inside = (x.array >= 1) & whole
         return within(inside, x, 1.0, self._log_mass)
 
     def _log_mass(self, x: Variable) -> Variable:

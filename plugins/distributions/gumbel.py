@@ -28,8 +28,14 @@ class Gumbel(LocationScale):
     """
 
     def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        z = self._standard(x).array
+        inside = (self.xp.exp(-z) < float("inf")) & (z < float("inf"))
+        return within(inside, x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x)
-        return within(z.array > -float("inf"), z, 0.0, lambda z: -z - F.exp(-z)) - F.log(self.scale)
+        return -z - F.exp(-z) - F.log(self.scale)
 
     def cdf(self, x: Array) -> Variable:
         return F.exp(-self._fall(x))

@@ -32,7 +32,8 @@ class HalfCauchy(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(x.array >= 0, x, 0.0, lambda x: self._whole.log_prob(x) + log(2))
+        inside = (x.array >= 0) & (x.array < float("inf"))
+        return within(inside, x, 0.0, lambda x: self._whole.log_prob(x) + log(2))
 
     def cdf(self, x: Array) -> Variable:
         return F.arctan2(*F.broadcast(F.relu(self._point(x)), self.scale)) * (2 / pi)

@@ -28,7 +28,8 @@ class HalfNormal(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(x.array >= 0, x, 0.0, self._log_density)
+        inside = (x.array >= 0) & (x.array < float("inf"))
+        return within(inside, x, 0.0, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         z = x / self.scale

@@ -7,7 +7,7 @@ from math import log
 from core import Variable
 from core import functions as F
 from core.typing import Array
-from plugins.distributions.distribution import where
+from plugins.distributions.distribution import finite, where, within
 from plugins.distributions.families import LocationScale
 
 
@@ -24,7 +24,11 @@ class Laplace(LocationScale):
     """
 
     def log_prob(self, x: Array) -> Variable:
-        return -F.absolute(self._point(x) - self.loc) / self.scale - F.log(self.scale) - log(2)
+        x = self._point(x)
+        return within(finite(x), x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
+        return -F.absolute(x - self.loc) / self.scale - F.log(self.scale) - log(2)
 
     def cdf(self, x: Array) -> Variable:
         return _tail(self._standard(x))

@@ -7,6 +7,7 @@ from math import pi
 from core import Variable
 from core import functions as F
 from core.typing import Array
+from plugins.distributions.distribution import finite, within
 from plugins.distributions.families import LocationScale
 
 
@@ -23,6 +24,10 @@ class Logistic(LocationScale):
     """
 
     def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        return within(finite(x), x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x)
         return -F.softplus(z) - F.softplus(-z) - F.log(self.scale)
 

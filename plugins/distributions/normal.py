@@ -7,7 +7,7 @@ from math import e, log, pi
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either
+from plugins.distributions.distribution import Distribution, either, finite, within
 
 
 class Normal(Distribution):
@@ -32,7 +32,11 @@ class Normal(Distribution):
         self.log_scale = F.log(given) if name == "scale" else given
 
     def log_prob(self, x: Array) -> Variable:
-        z = (self._point(x) - self.loc) / self.scale
+        x = self._point(x)
+        return within(finite(x), x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
+        z = (x - self.loc) / self.scale
         return -0.5 * z * z - self.log_scale - 0.5 * log(2 * pi)
 
     def cdf(self, x: Array) -> Variable:

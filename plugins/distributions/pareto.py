@@ -31,7 +31,8 @@ class Pareto(BySurvival):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         x, scale = F.broadcast(x, self.scale)
-        return within(x.array >= scale.array, x, 1.0, self._log_density)
+        inside = (x.array >= scale.array) & (x.array < float("inf"))
+        return within(inside, x, 1.0, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         return F.log(self.alpha) + self.alpha * F.log(self.scale) - (self.alpha + 1) * F.log(x)

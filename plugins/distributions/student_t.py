@@ -5,7 +5,14 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, in_double, log1p_square, where
+from plugins.distributions.distribution import (
+    Distribution,
+    finite,
+    in_double,
+    log1p_square,
+    where,
+    within,
+)
 from plugins.distributions.student_tails import (
     StandardStudent,
     StudentPoint,
@@ -34,6 +41,10 @@ class StudentT(Distribution):
         self.df, self.loc, self.scale = self._parameters(df=df, loc=loc, scale=scale)
 
     def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        return within(finite(x), x, 0.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x) / F.sqrt(self.df)
         known = in_double(_log_norm, self.df) + F.log(self.scale)
         return -0.5 * (self.df + 1) * log1p_square(z) - known

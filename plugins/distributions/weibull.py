@@ -7,7 +7,14 @@ from math import log
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, in_double, log_power, where, within
+from plugins.distributions.distribution import (
+    Distribution,
+    dense,
+    in_double,
+    log_power,
+    where,
+    within,
+)
 from plugins.distributions.gumbel import EULER
 
 VANISHED = 1e4  # exp of its negative is 0 in double precision
@@ -32,7 +39,9 @@ class Weibull(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within((x.array >= 0) & (x.array < float("inf")), x, 1.0, self._log_density)
+        steep = self.log_survival_function(x).array > -float("inf")
+        inside = (x.array >= 0) & steep & dense(x, self.k, 0.0)
+        return within(inside, x, self.scale.array, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         known = F.log(self.k) - self.k * F.log(self.scale) + self.log_survival_function(x)

@@ -139,8 +139,14 @@ def test_parameters_and_points_are_broadcast(make, reference, parameters, points
 
 
 def test_gradients_at_edges_are_finite():
-    """Of parameters and points, where the density is."""
+    """Of parameters and points, where the density is, and where it falls to 0."""
     for ours, x in [
+        (D.Gamma(*_parameters(3, 2)), 0.0),
+        (D.Weibull(*_parameters(2, 3)), 0.0),
+        (D.Beta(*_parameters(2, 1)), 0.0),
+        (D.Beta(*_parameters(1, 2)), 1.0),
+        (D.Dirichlet(Variable(np.array([2, 1, 3], "f"))), [0.0, 0.25, 0.75]),
+        (D.Dirichlet(Variable(np.array([2, 1, 3], "f"))), [0.5, 0.5, INF]),
         (D.Gamma(*_parameters(1, 2)), 0.0),
         (D.Beta(*_parameters(1, 3)), 0.0),
         (D.Beta(*_parameters(2, 1)), 1.0),
@@ -148,20 +154,26 @@ def test_gradients_at_edges_are_finite():
         (D.Geometric(*_parameters(1)), 1.0),
         (D.Poisson(*_parameters(0)), 0.0),
     ]:
-        point = _parameters(x)[0]
-        with np.errstate(all="ignore"):
-            ours.log_prob(point).backward()
-        assert np.isfinite(point.grad)
+        for name in ("log_prob", "prob"):
+            point = _parameters(x)[0]
+            with np.errstate(all="ignore"):
+                y = getattr(ours, name)(point)
+                found = core.grad([y], [point, *ours.params.values()])
+            for g in found:
+                assert g is None or np.isfinite(g.array).all()
 
 
 @pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
 def test_no_finite_point_has_a_slope_that_is_nan(make, reference, parameters, points):
     """One would make those of all parameters NaN."""
     for each in parameters:
-        for name in (*FUNCTIONS, "log_prob"):
+        for name in (*FUNCTIONS, "log_prob", "prob"):
             given = _parameters(*each, [*points, 1e-30, -1e10, 1e10])
             with np.errstate(all="ignore"):
                 y = getattr(make(*given[:-1]), name)(given[-1])
+                if name == "prob":  # all but poles
+                    given[-1] = Variable(given[-1].array[y.array < INF])
+                    y = make(*given[:-1]).prob(given[-1])
                 F.sum(y).backward()
             for variable in given:
                 assert variable.grad is None or not np.isnan(variable.grad).any(), (each, name)
@@ -175,6 +187,20 @@ def test_no_infinite_point_of_what_is_cumulated_has_a_slope(make, reference, par
             y = getattr(make(*given), name)(x)
             F.sum(F.where(np.isfinite(y.array), y, 0.0)).backward()
             np.testing.assert_array_equal(y.array, np.broadcast_to(ends, y.shape))
+            for variable in (*given, x):
+                assert variable.grad is None or not variable.grad.any(), (each, name)
+
+
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_no_infinite_point_of_a_density_has_a_slope(make, reference, parameters, points):
+    """They were infinite, and of `prob` NaN."""
+    for each in parameters:
+        for name, value in (("log_prob", -INF), ("prob", 0.0)):
+            *given, x = _parameters(*each, [-INF, INF])
+            with np.errstate(all="ignore"):
+                y = getattr(make(*given), name)(x)
+                F.sum(y).backward()
+            np.testing.assert_array_equal(y.array, value)
             for variable in (*given, x):
                 assert variable.grad is None or not variable.grad.any(), (each, name)
 
