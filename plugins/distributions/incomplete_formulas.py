@@ -233,7 +233,7 @@ def inverse(xp: Any, tails: Tails, p: Any, start: Any) -> AnyArray:
     low, high = xp.full_like(p, -FAR), xp.full_like(p, FAR)
     lower = p < 0.5
     target = xp.log(xp.where(lower, p, 1.0 - p))
-    least = xp.full_like(p, _TINY)
+    least = xp.full_like(p, 5e-324)  # the least there is, for p may be less than others
     u, done = start, xp.abs(start) >= FAR
     for _ in range(100):
         below, above, slope = tails(u)
@@ -242,7 +242,7 @@ def inverse(xp: Any, tails: Tails, p: Any, start: Any) -> AnyArray:
         beyond = xp.where(lower, apart > 0, apart < 0)
         high, low = xp.where(beyond, u, high), xp.where(beyond, low, u)
         fits = (slope > 1e-200) & (tail > 1e-200)
-        rate = xp.where(fits, slope, 1.0) / xp.maximum(tail, least)
+        rate = xp.where(fits, slope, 1.0) / xp.where(fits, tail, 1.0)
         guess = u + xp.where(lower, -apart, apart) / rate
         # Steps of Newton's method double the digits: what follows one of 1e-10 is below rounding.
         near = fits & (xp.abs(guess - u) <= 1e-10)

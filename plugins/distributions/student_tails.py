@@ -10,7 +10,7 @@ from math import log, pi, sqrt
 from typing import Any
 
 from core import Domain, Elementwise, FunctionNode, real
-from core.functions import LGamma, Ndtr, Ndtri
+from core.functions import Digamma, LGamma, Ndtr, Ndtri
 from core.typing import AnyArray
 from plugins.distributions.gamma_draws import log_standard_gamma
 from plugins.distributions.incomplete import SUMMED, Slope, computed_in_double, over
@@ -23,6 +23,7 @@ from plugins.distributions.incomplete_formulas import (
 
 GREAT = 1e6  # degrees of freedom from which on it is the normal distribution and a correction
 _NEAR, _FAR = 1e-100, 1e100  # sizes of points within which their squares are numbers
+_POWER = 1e10  # from there on a tail is a power of the point, in double precision
 
 
 def _halves(xp: Any, df: Any, t: Any) -> tuple[Any, ...]:
@@ -32,6 +33,20 @@ def _halves(xp: Any, df: Any, t: Any) -> tuple[Any, ...]:
     size = xp.clip(xp.where(t == t, xp.abs(t), 1.0), _NEAR, _FAR)
     odds = size * size / (2.0 * half)
     return few, half, xp.full_like(half, 0.5), 1.0 / (1.0 + odds), odds / (1.0 + odds)
+
+
+def _far(xp: Any, df: Any, t: Any, a: Any) -> tuple[Any, Any, Any]:
+    """Where t is far out; the tail beyond it there, and the derivative of its logarithm in df.
+
+    It is the first term of the series of the incomplete beta function, by its logarithm.
+    """
+    size = xp.abs(t) / xp.sqrt(2.0 * a)
+    far = (size > _POWER) & (size < float("inf"))
+    log_x = -2.0 * xp.log(xp.where(far, size, _POWER))
+    gammas = LGamma().evaluate(a + 0.5) - LGamma().evaluate(a) - LGamma().evaluate(0.0 * a + 0.5)
+    tail = 0.5 * xp.exp(a * log_x - xp.log(a) + gammas)
+    rate = log_x - 1.0 / a + Digamma().evaluate(a + 0.5) - Digamma().evaluate(a) + 1.0
+    return far, tail, 0.5 * rate
 
 
 def _like_normal(df: Any, t: Any) -> AnyArray:
@@ -45,7 +60,8 @@ def _like_normal(df: Any, t: Any) -> AnyArray:
 def _tail(xp: Any, df: Any, t: Any) -> AnyArray:
     """The probability above t."""
     few, a, b, x, y = _halves(xp, df, t)
-    tail = 0.5 * beta_tails(xp, a, b, x, y)[0]
+    far, power, _ = _far(xp, df, t, a)
+    tail = xp.where(far, power, 0.5 * beta_tails(xp, a, b, x, y)[0])
     many = xp.where(few, GREAT, df)
     normal = Ndtr().evaluate(-_like_normal(many, xp.clip(xp.abs(t), 0.0, _FAR)))
     tail = xp.where(xp.abs(t) < float("inf"), xp.where(few, tail, normal), 0.0)
@@ -57,7 +73,9 @@ def _slope(xp: Any, df: Any, t: Any) -> AnyArray:
     """The derivative of the probability above t in df."""
     few, a, b, x, y = _halves(xp, df, t)
     moved = xp.exp(log_beta_density(xp, a, b, x, y)) / (2.0 * a)
-    slope = xp.sign(t) * 0.5 * (0.5 * beta_slope(xp, a, b, x, y) + moved)
+    far, power, rate = _far(xp, df, t, a)
+    near = 0.5 * (0.5 * beta_slope(xp, a, b, x, y) + moved)
+    slope = xp.sign(t) * xp.where(far, power * rate, near)
     many = xp.where(few, GREAT, df)
     near = xp.clip(t, -40.0, 40.0)
     bell = xp.exp(-0.5 * near * near) / sqrt(2 * pi)
@@ -94,8 +112,10 @@ def log_norm(xp: Any, df: Any) -> Any:
 def _density(xp: Any, df: Any, t: Any) -> AnyArray:
     """The density at t, computed in float64: the logarithms of great df are great, and cancel."""
     df, dtype = xp.astype(df, xp.float64), t.dtype
-    t = xp.clip(xp.astype(t, xp.float64), -_FAR, _FAR)
-    power = (0.5 * df + 0.5) * xp.log1p(t * t / df)
+    size = xp.abs(xp.astype(t, xp.float64)) / xp.sqrt(df)
+    far = size > 1.0  # whose square may be beyond what numbers hold
+    near = xp.where(far, 1.0 / xp.where(far, size, 1.0), size)
+    power = (df + 1.0) * (0.5 * xp.log1p(near * near) + xp.log(xp.where(far, size, 1.0)))
     return xp.astype(xp.exp(-power - log_norm(xp, df)), dtype)
 
 

@@ -560,6 +560,36 @@ def test_derivatives_where_points_are_tiny():
     assert k.grad == p.grad == 0
 
 
+def test_students_tails_far_out():
+    """From 1e100 on they were those at 1e100; they are powers there."""
+    df, t = (x.ravel() for x in np.meshgrid([0.02, 0.1, 0.5, 1.0, 1.5], [1e9, 1e99, 1e120, 1e190]))
+
+    def tail(df):
+        size = np.log(t / np.sqrt(df))
+        return np.exp(-df * size - np.log(df) - special.betaln(0.5 * df, 0.5))
+
+    given, point = core.Variable(df), core.Variable(t)
+    d = D.StudentT(given)
+    for y in (d.survival_function(point), d.cdf(-point)):
+        np.testing.assert_allclose(y.array, tail(df), rtol=1e-11)
+        slope, density = (g.array for g in core.grad([F.sum(y)], [given, point]))
+        step = 1e-6 * df
+        expected = (tail(df + step) - tail(df - step)) / (2 * step)
+        np.testing.assert_allclose(slope, expected, rtol=1e-4)
+        np.testing.assert_allclose(-density, df * tail(df) / t, rtol=1e-11)
+    np.testing.assert_allclose(d.icdf(tail(df)).array, -t, rtol=1e-11)
+
+
+def test_points_of_probabilities_below_1e_300():
+    """They were below all that one may draw, by hundreds of digits."""
+    p = np.array([1e-299, 1e-301, 1e-306, 3e-308])
+    np.testing.assert_allclose(D.Gamma(np.ones(4), 2.0).icdf(p).array, 2 * p, rtol=1e-9)
+    np.testing.assert_allclose(D.Beta(np.full(4, 3.0), 2.0).icdf(p).array, np.cbrt(p / 4))
+    np.testing.assert_allclose(D.StudentT(np.full(4, 2.0)).icdf(p).array, -np.sqrt(0.5 / p))
+    expected = special.gammaincinv(300.0, p)
+    np.testing.assert_allclose(D.Gamma(np.full(4, 300.0), 1.0).icdf(p).array, expected, rtol=1e-9)
+
+
 def test_draws_of_tiny_parameters():
     """Of which both gamma draws are below all numbers."""
     core.seed(0)
