@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -11,6 +12,7 @@ from core import functions as F
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_scalar, python_number
+from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array, Number, Operand, Shape
 from plugins.distributions.ends import ENDS, with_ends
 from plugins.distributions.limits import limits
@@ -44,6 +46,8 @@ class Distribution:
         super().__init_subclass__(**kwargs)
         for name in ENDS.keys() & vars(cls).keys():
             setattr(cls, name, with_ends(name, vars(cls)[name]))
+        if "sample_n" in vars(cls):
+            setattr(cls, "sample_n", _of_a_number(vars(cls)["sample_n"]))  # noqa: B010
 
     def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
         """The parameters as Variables of one batch; each has `event_ndim` axes of its own.
@@ -238,6 +242,24 @@ class Distribution:
         return f"{type(self).__name__}({params})"
 
 
+def _of_a_number(sample_n: Callable[[Any, int], Variable]) -> Callable[[Any, int], Variable]:
+    """The method, for numbers of draws alone."""
+
+    @wraps(sample_n)
+    def checked_first(self: Any, n: int) -> Variable:
+        return sample_n(self, _draws(n))
+
+    return checked_first
+
+
+def _sample_n(n: Number) -> int:
+    return n
+
+
+_sample_n.__name__ = "sample_n"  # as errors say
+_draws = checked(_sample_n)
+
+
 def floating(*arrays: Operand) -> list[Variable]:
     """Variables, those of integers in the dtype of floating ones, or `core.config.dtype`."""
     found = [as_variable(x) for x in arrays]
@@ -252,6 +274,21 @@ def plain(x: Operand) -> Any:
 
 def _is_floating(x: Variable) -> bool:
     return x.backend.kind(x.dtype) in "fV"  # V are those of 16 bits that libraries add
+
+
+def together(owner: str, **given: Shape) -> Shape:
+    """The shape that several broadcast to, refused by their names where they do not."""
+    try:
+        return broadcast_shapes([*given.values()])
+    except ValueError:
+        names, shapes = " and ".join(given), " and ".join(map(str, given.values()))
+        raise InvalidType(f"{names} broadcast", shapes, operation=owner) from None
+
+
+def demand_distribution(owner: str, name: str, given: object) -> None:
+    """Refuse what is no distribution."""
+    if not isinstance(given, Distribution):
+        raise TypeError(f"{owner}: expected {name} to be a distribution, got {given!r:.60}.")
 
 
 def trials(owner: str, given: Operand, held: Variable) -> Variable:

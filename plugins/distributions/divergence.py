@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from core import Variable
 from core import functions as F
+from core.errors import InvalidType
+from core.typing import Shape
 from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.beta import Beta
 from plugins.distributions.binomial import Binomial
@@ -94,6 +96,7 @@ def kl_divergence(dist1: Distribution, dist2: Distribution) -> Variable:
         for other in type(dist2).__mro__:
             formula = _FORMULAS.get((one, other))
             if formula is not None:
+                _demand_alike("points", dist1.event_shape, dist2.event_shape)
                 return _computed(formula, dist1, dist2)
     raise NotImplementedError(
         f"kl_divergence: expected classes with a formula, got {type(dist1).__name__} and "
@@ -132,6 +135,12 @@ def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
     return dist1.entropy + kl_divergence(dist1, dist2)
 
 
+def _demand_alike(what: str, one: Shape, other: Shape) -> None:
+    """Refuse what would broadcast, but belongs together element by element."""
+    if one != other:
+        raise InvalidType(f"{what} of one shape", f"{one} and {other}", operation="kl_divergence")
+
+
 def _demand(what: str, holds: Any) -> None:
     """Refuse what no formula is known for."""
     if not bool(holds.all()):
@@ -164,6 +173,7 @@ def _binomial(p: Binomial, q: Binomial) -> Variable:
 
 @register_kl(Categorical, Categorical)
 def _categorical(p: Categorical, q: Categorical) -> Variable:
+    _demand_alike("classes", p.p.shape[-1:], q.p.shape[-1:])
     return product_sum(p.p, p.log_p) - product_sum(p.p, q.log_p)
 
 

@@ -6,7 +6,7 @@ from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.distributions.distribution import Distribution, summed
+from plugins.distributions.distribution import Distribution, demand_distribution, summed
 
 
 class Independent(Distribution):
@@ -27,6 +27,7 @@ class Independent(Distribution):
     def __init__(
         self, distribution: Distribution, reinterpreted_batch_ndims: int | None = None
     ) -> None:
+        demand_distribution("Independent", "distribution", distribution)
         batch = distribution.batch_shape
         n = reinterpreted_batch_ndims
         n = max(0, len(batch) - 1) if n is None else n

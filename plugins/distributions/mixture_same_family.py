@@ -7,7 +7,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.distributions.categorical import Categorical
-from plugins.distributions.distribution import Distribution, where
+from plugins.distributions.distribution import Distribution, demand_distribution, where
 
 
 class MixtureSameFamily(Distribution):
@@ -30,6 +30,7 @@ class MixtureSameFamily(Distribution):
         if not isinstance(mixing, Categorical):
             came = type(mixing).__name__
             raise TypeError(f"MixtureSameFamily: expected mixing to be a Categorical, got {came}.")
+        demand_distribution("MixtureSameFamily", "components", components)
         k = mixing.log_p.shape[-1]
         if components.batch_shape != (*mixing.batch_shape, k):
             raise ValueError(

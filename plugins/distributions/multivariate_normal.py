@@ -7,9 +7,8 @@ from math import e, log, pi
 from core import Variable
 from core import functions as F
 from core.errors import InvalidType
-from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
-from plugins.distributions.distribution import Distribution, floating
+from plugins.distributions.distribution import Distribution, floating, together
 
 
 class MultivariateNormal(Distribution):
@@ -35,7 +34,10 @@ class MultivariateNormal(Distribution):
                 f"{loc.shape} and {tril.shape}",
             )
         tril = tril.__array_namespace__().tril(tril)
-        self.batch_shape = broadcast_shapes([loc.shape[:-1], tril.shape[:-2]])
+        self.batch_shape = together(
+            "MultivariateNormal",
+            **{"loc.shape[:-1]": loc.shape[:-1], "scale_tril.shape[:-2]": tril.shape[:-2]},
+        )
         self.event_shape = d
         self.loc = F.broadcast_to(loc, (*self.batch_shape, *d))
         self.scale_tril = F.broadcast_to(tril, (*self.batch_shape, *d, *d))

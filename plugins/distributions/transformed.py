@@ -8,9 +8,14 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
-from plugins.distributions.distribution import Distribution, summed, where
+from plugins.distributions.distribution import (
+    Distribution,
+    demand_distribution,
+    summed,
+    together,
+    where,
+)
 from plugins.distributions.transforms import Transform
 
 
@@ -35,6 +40,7 @@ class TransformedDistribution(Distribution):
     def __init__(
         self, distribution: Distribution, transforms: Transform | Sequence[Transform]
     ) -> None:
+        demand_distribution("TransformedDistribution", "distribution", distribution)
         several = [transforms] if isinstance(transforms, Transform) else list(transforms)
         for each in several:
             if not isinstance(each, Transform):
@@ -45,10 +51,12 @@ class TransformedDistribution(Distribution):
         shape = (*distribution.batch_shape, *distribution.event_shape)
         for each in several:
             for name, x in each.params.items():
-                if broadcast_shapes([x.shape, shape]) != shape:
+                of = f"{name} of {type(each).__name__}"
+                both = {of: x.shape, "the shape of a point": shape}
+                if together("TransformedDistribution", **both) != shape:
                     raise InvalidType(
-                        f"{name} of {type(each).__name__} broadcasts to {shape}",
-                        f"{x.shape}",
+                        f"{of} broadcasts to the shape of a point, {shape}",
+                        f"{x.shape}; give the distribution a batch that has it",
                         operation="TransformedDistribution",
                     )
         self.distribution = distribution
@@ -83,7 +91,9 @@ class TransformedDistribution(Distribution):
         Elsewhere it is a point that has one.
         """
         point = self._point(y)
-        shape = broadcast_shapes([point.shape, (*self.batch_shape, *self.event_shape)])
+        of_one = (*self.batch_shape, *self.event_shape)
+        both = {"x.shape": point.shape, "the shape of a point": of_one}
+        shape = together("TransformedDistribution", **both)
         slope = as_variable(self.xp.zeros(shape, dtype=point.dtype, device=point.array.device))
         inside: Any = slope.array == 0
         for f in reversed(self.transforms):

@@ -325,7 +325,7 @@ def test_points_that_no_transform_gives():
     np.testing.assert_array_equal(turned.survival_function(x).array[3:], [0, 0, np.nan])
     with pytest.raises(TypeError, match="transforms to be a Transform or several, got 3"):
         D.TransformedDistribution(base, [3])
-    with pytest.raises(core.errors.InvalidType, match="loc of AffineTransform broadcasts to .6,"):
+    with pytest.raises(core.errors.InvalidType, match="broadcasts to the shape of a point, .6,"):
         D.TransformedDistribution(base, D.AffineTransform(np.zeros((2, 6)), 1.0))
     with pytest.raises(NotImplementedError, match="the same transforms, as objects"):
         D.kl_divergence(d, turned)

@@ -543,13 +543,22 @@ def test_the_slope_of_an_infinite_log_normal_point_is_0():
     [
         lambda: D.Uniform(np.zeros((2, 3)), 1.0).log_prob(np.ones(2)),
         lambda: D.Categorical(np.full((2, 3, 4), 0.25)).log_prob(np.ones(2, "i")),
+        lambda: D.MultivariateNormal(np.zeros((3, 2)), np.zeros((2, 2, 2))),
+        lambda: D.TransformedDistribution(D.Normal(np.zeros(3), 1.0), D.ExpTransform()).prob(
+            np.ones(2)
+        ),
+        lambda: D.TransformedDistribution(
+            D.Normal(np.zeros(3), 1.0), D.AffineTransform(np.zeros(2), 1.0)
+        ),
         lambda: D.kl_divergence(D.Uniform(np.zeros((2, 3)), 1.0), D.Uniform(np.zeros(2), 1.0)),
         lambda: D.kl_divergence(*[D.Multinomial(2, np.full((n, 2), 0.5)) for n in (2, 3)]),
         lambda: D.kl_divergence(*[D.NegativeBinomial(np.ones(n), 0.5) for n in (2, 3)]),
     ],
 )
 def test_shapes_that_do_not_broadcast_are_refused(call):
-    with pytest.raises(core.errors.InvalidType, match=r"shape and .*shape.* broadcast"):
+    with pytest.raises(
+        core.errors.InvalidType, match=r"(shape|AffineTransform).* and .*shape.* broadcast"
+    ):
         call()
 
 
@@ -557,3 +566,41 @@ def test_shapes_that_do_not_broadcast_are_refused(call):
 def test_less_than_no_draws_are_refused(shape):
     with pytest.raises(ValueError, match=r"sample: expected sample_shape .* in \[0, inf\)"):
         D.Normal(np.zeros(2), 1.0).sample(shape)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, (2,), "3", None])
+def test_what_is_no_number_of_draws_is_refused(n):
+    """It was by NumPy, or by Python."""
+    for ours in (D.Normal(np.zeros(2), 1.0), D.Categorical(np.ones(1))):
+        with pytest.raises((TypeError, ValueError), match=r"sample_n: expected n to be a whole"):
+            ours.sample_n(n)
+        assert len(ours.sample_n(np.int64(3))) == len(ours.sample_n(n=3)) == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: D.Categorical(np.full(k, 1 / k)),
+        lambda k: D.OneHotCategorical(np.full(k, 1 / k)),
+        lambda k: D.Multinomial(2, np.full(k, 1 / k)),
+        lambda k: D.Dirichlet(np.ones(k)),
+        lambda k: D.Independent(D.Normal(np.zeros(k), 1.0), 1),
+        lambda k: D.MultivariateNormal(np.zeros(k), np.eye(k)),
+    ],
+)
+def test_divergences_of_points_of_other_sizes_are_refused(make):
+    """Points of one element were repeated, and the divergence was of no distributions."""
+    for k in (1, 2):
+        with pytest.raises(core.errors.InvalidType, match=rf"{k}.* and .*3"):
+            D.kl_divergence(make(k), make(3))
+
+
+@pytest.mark.parametrize("given", [3, np.zeros(2)])
+def test_what_is_no_distribution_is_refused(given):
+    for make in (
+        D.Independent,
+        lambda d: D.TransformedDistribution(d, D.ExpTransform()),
+        lambda d: D.MixtureSameFamily(D.Categorical(np.ones(1)), d),
+    ):
+        with pytest.raises(TypeError, match=r": expected .* to be a distribution, got "):
+            make(given)
