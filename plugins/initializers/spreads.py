@@ -40,7 +40,7 @@ class Random(Initializer, ABC):
     def __call__(self, array: AnyArray) -> None:
         """Fill `array` in place, from `rng` if there is one, else from the array's backend."""
         home, shape = backend.of(array), tuple(array.shape)
-        spread = self.spread(shape)
+        spread = abs(self.spread(shape))  # draws are symmetric, and generators refuse a sign
         if self.rng is not None:
             home.copyto(array, self.from_generator(self.rng, spread, shape))
         else:

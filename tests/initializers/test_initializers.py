@@ -105,6 +105,18 @@ def test_truncated_draws_stay_within_their_bound(bound, dtype):
     assert draws.dtype == dtype and np.isfinite(draws).all() and len(np.unique(draws)) > 1000
 
 
+@backends
+@pytest.mark.parametrize("of", ["Uniform", "HeUniform", "Normal", "TruncatedNormal"])
+def test_the_sign_of_a_scale_means_nothing(of, name):
+    """Uniform draws were all one number, and normal ones of a generator refused."""
+    for more in ({}, {"rng": np.random.default_rng(0)}):
+        made = getattr(initializers, of)(-0.5, **more)
+        values = host(generate_array(made, (40, 50), name))
+        expected = host(generate_array(getattr(initializers, of)(0.5), (40, 50), name))
+        assert values.std() == pytest.approx(expected.std(), rel=0.1)
+        assert abs(values.mean()) < 0.1
+
+
 def test_a_bound_is_above_0():
     with pytest.raises(ValueError, match="expected a bound above 0, got 0"):
         initializers.TruncatedNormal(bound=0)
