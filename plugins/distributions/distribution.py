@@ -329,8 +329,7 @@ def _log(p: Variable, rest: Variable) -> Variable:
 
 def where(condition: Any, x: Operand, y: Operand) -> Variable:
     """`F.where`, also of a comparison of arrays without axes, which may be a scalar."""
-    like = x if isinstance(x, Variable) else y
-    return F.where(as_variable(like).backend.asarray(condition), x, y)
+    return F.where(condition, x, y)
 
 
 def within(

@@ -568,6 +568,36 @@ def test_less_than_no_draws_are_refused(shape):
         D.Normal(np.zeros(2), 1.0).sample(shape)
 
 
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_densities_are_traced_where_parameters_or_points_are_from_outside(
+    make, reference, parameters, points
+):
+    """As of a fixed prior; arrays of two backends met."""
+    given = [np.full(2, value, "d") for value in parameters[0]]
+    x = np.resize(np.array(points, "d"), (6, 2))
+    with np.errstate(divide="ignore"):  # at poles
+        ours = make(*given)
+        expected = ours.log_prob(x).array
+        for points_alone in (core.trace(ours.log_prob, x + 1), core.vmap(ours.log_prob)):
+            np.testing.assert_allclose(points_alone(Variable(x)).array, expected, rtol=1e-12)
+        program = core.trace(lambda *given: make(*given).log_prob(x), *[p + 0.5 for p in given])
+        np.testing.assert_allclose(program(*given).array, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", [D.Bernoulli, D.Categorical, D.Geometric, D.Poisson, D.Gamma])
+def test_divergences_from_fixed_distributions_are_traced(of):
+    def make(p):
+        return of(p, 1.0) if of is D.Gamma else of(p)
+
+    p, prior = np.array([0.25, 0.75]), make(np.array([0.5, 0.5]))
+    for kl in (
+        lambda p: D.kl_divergence(make(p), prior),
+        lambda p: D.kl_divergence(prior, make(p)),
+    ):
+        found = core.trace(kl, p[::-1].copy())(p)
+        np.testing.assert_allclose(found.array, kl(p).array, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [-1, 2.5, (2,), "3", None])
 def test_what_is_no_number_of_draws_is_refused(n):
     """It was by NumPy, or by Python."""

@@ -409,6 +409,16 @@ def test_links_without_sizes_get_them():
     assert same(program(X), model(X))
 
 
+def test_arrays_from_outside_are_broadcast_beside_those_of_the_trace():
+    """They were of two backends."""
+    outside = np.arange(2.0, dtype="f")[:, None, None]
+    program = core.trace(lambda x: [*F.broadcast(x, outside), *F.broadcast(outside, x)], X)
+    for found in (program(X), program(X + 1)):
+        assert [y.shape for y in found] == [(2, 4, 3)] * 4
+    assert same(program(X)[0].array, np.stack([X, X]))
+    assert same(program(X)[1].array, np.broadcast_to(outside, (2, 4, 3)))
+
+
 def test_arrays_from_outside_are_constants():
     outside = np.arange(3.0, dtype="f")
     program = core.trace(lambda x: (core.Variable(x) * outside, x + outside), X)

@@ -8,6 +8,7 @@ from typing import Any, overload
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays import backend
 from core.errors import InvalidType
+from core.ops.operands import beside_traced
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
 from plugins.functions.composed import Composed
@@ -71,6 +72,7 @@ class Broadcast(Composed):
         shapes = [x.shape for x in found]
         if len(set(shapes)) == 1:
             return tuple(found)
+        found = [*beside_traced(tuple(found))]
         backend.of(*found)  # refuses those of several
         shape = _common_shape(shapes)
         return tuple([x if x.shape == shape else BroadcastTo.call(x, shape) for x in found])
