@@ -111,7 +111,11 @@ class Distribution:
     @property
     def stddev(self) -> Variable:
         """The standard deviation of each element of a point."""
-        return F.sqrt(self.variance)
+        dtypes = {p.dtype for p in self._params.values()} if self._is_ours else set()
+        if len(dtypes) != 1:
+            return F.sqrt(self.variance)
+        (dtype,) = dtypes  # which may hold the root where it does not hold the square
+        return F.cast(F.sqrt(self._widened().variance), dtype)
 
     @property
     def covariance(self) -> Variable:

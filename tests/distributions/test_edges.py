@@ -390,6 +390,22 @@ def test_variances_in_half_precision_do_not_overflow():
     np.testing.assert_allclose(found, np.full(2, S.beta.var(20, 40)), rtol=1e-2)
 
 
+@pytest.mark.parametrize("make", [D.Laplace, D.Logistic, D.Gumbel, D.StudentT, D.Uniform])
+@pytest.mark.parametrize(("dtype", "factor"), [("float16", 1e3), ("float32", 1e20), ("f", 1e-25)])
+def test_deviations_whose_squares_a_dtype_does_not_hold(make, dtype, factor):
+    """They were infinite, or 0 with infinite gradients."""
+    first = 3.0 if make is D.StudentT else 0.0
+    more = (0.0,) if make is D.StudentT else ()
+    scale = Variable(np.array([factor], dtype))
+    for ours in (made := make(first, *more, scale), D.Independent(made, 1)):
+        found = ours.stddev
+        expected = make(first, *more, np.array([1.0])).stddev.array
+        np.testing.assert_allclose(found.array / scale.array, expected, rtol=2e-3)
+        (slope,) = core.grad([F.sum(found)], [scale])
+        np.testing.assert_allclose(slope.array, expected, rtol=2e-3)
+        assert found.dtype == slope.dtype == dtype
+
+
 IN_HALF = [
     (D.Bernoulli, S.bernoulli, 1e-4),
     (lambda p: D.Binomial(3, p), lambda p: S.binom(3, p), 1e-4),
