@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import inf
 from typing import Any
 
 from core import Variable, as_variable
+from core import functions as F
 from core.errors import InvalidType
 from core.typing import Array
 from plugins.distributions.distribution import (
@@ -16,6 +18,7 @@ from plugins.distributions.distribution import (
     together,
     where,
 )
+from plugins.distributions.limits import limits
 from plugins.distributions.transforms import Transform
 
 
@@ -150,12 +153,25 @@ class TransformedDistribution(Distribution):
         return self._forward(self.distribution.icdf(p))
 
     def sample_n(self, n: int) -> Variable:
-        return self._forward(self.distribution.sample_n(n))
+        x = self.distribution.sample_n(n)
+        for f in self.transforms:
+            x = _within(f, f.forward(as_variable(x)))
+        return x
 
     def _forward(self, x: Variable) -> Variable:
         for f in self.transforms:
             x = f.forward(as_variable(x))
         return x
+
+
+def _within(f: Transform, y: Variable) -> Variable:
+    """Values that were rounded to an end of the open interval within it: the density is 0 there."""
+    about = limits(y.xp, y.dtype)
+    for end, bound, sign in ((f.low, F.maximum, 1), (f.high, F.minimum, -1)):
+        if abs(end) < inf:
+            step = max(float(about.eps) * abs(end), float(about.smallest_normal))
+            y = bound(y, end + sign * step)
+    return y
 
 
 _ENDS = {

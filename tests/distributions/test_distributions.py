@@ -332,6 +332,26 @@ def test_points_that_no_transform_gives():
     assert (D.kl_divergence(d, d).array == 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("transforms", "mean", "scale"),
+    [
+        ([D.TanhTransform()], 0, 20),
+        ([D.TanhTransform(), D.AffineTransform(0.5, -3.0)], 0, 20),
+        ([D.SigmoidTransform()], 0, 40),
+        ([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], -800, 80),
+    ],
+)
+def test_draws_that_are_rounded_to_an_end_have_a_density(transforms, mean, scale, dtype):
+    """It was 0, as of an action that tanh rounds to 1."""
+    loc = core.Variable(np.full(400, mean, dtype))
+    d = D.TransformedDistribution(D.Normal(loc, scale), transforms)
+    drawn = d.sample()
+    assert np.isfinite(d.log_prob(drawn).array).all() and drawn.dtype == dtype
+    (slope,) = core.grad([F.sum(drawn)], [loc])
+    assert np.isfinite(slope.array).all()
+
+
 def test_angles_that_are_all_alike_or_nearly_one():
     k = np.array([0.0, 1e-9, 1e-5, 24.9, 25.0, 1e4, 1e12])
     d = D.VonMises(np.full(7, 3.0), k)
