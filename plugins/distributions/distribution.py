@@ -183,7 +183,10 @@ class Distribution:
 
     @property
     def _like(self) -> Variable:
-        return next(iter(self._params.values()))
+        """A parameter; a number of the default kind where a class of one's own names none."""
+        for known in self.params.values():
+            return known
+        return as_variable(backend.current().asarray(0.0, config.dtype))
 
     def _point(self, x: Operand) -> Variable:
         """A point, integers as numbers of the parameters' dtype."""

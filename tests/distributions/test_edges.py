@@ -641,6 +641,34 @@ def test_divergences_of_points_of_other_sizes_are_refused(make):
             D.kl_divergence(make(k), make(3))
 
 
+class Triangular(D.Distribution):
+    """One's own, which says nothing of its parameters."""
+
+    def __init__(self, width):
+        self.width = core.as_variable(width)
+        self.batch_shape = self.width.shape
+
+    def log_prob(self, x):
+        return F.log(self.width - abs(x)) - 2 * F.log(self.width)
+
+    def cdf(self, x):
+        z = 1 - abs(x) / self.width
+        return F.where(x.array < 0, 0.5 * z * z, 1 - 0.5 * z * z)
+
+
+def test_a_class_of_ones_own_may_name_no_parameters():
+    ours = Triangular(np.array([1.0, 2.0]))
+    x = np.array([-0.5, 0.5])
+    theirs = [S.triang(0.5, -w, 2 * w) for w in (1, 2)]
+    for name in ("cdf", "survival_function", "log_cdf", "log_survival_function", "log_prob"):
+        of = {**FUNCTIONS, "log_prob": "logpdf"}[name]
+        expected = [getattr(frozen, of)(at) for frozen, at in zip(theirs, x, strict=True)]
+        np.testing.assert_allclose(getattr(ours, name)(x).array, expected, rtol=1e-9)
+    np.testing.assert_array_equal(ours.cdf(np.array([INF, -INF])).array, [1, 0])
+    moved = D.TransformedDistribution(ours, D.AffineTransform(1.0, 2.0))
+    np.testing.assert_allclose(moved.prob(1 + 2 * x).array, 0.5 * ours.prob(x).array)
+
+
 @pytest.mark.parametrize("given", [3, np.zeros(2)])
 def test_what_is_no_distribution_is_refused(given):
     for make in (
