@@ -93,7 +93,8 @@ def _point(xp: Any, df: Any, p: Any) -> AnyArray:
     square = z * z
     second = z * (3.0 + square * (16.0 + 5.0 * square)) / (96.0 * many * many)
     t = xp.where(few, t, z + z * (1.0 + square) / (4.0 * many) + second)
-    t = xp.where(inside, t, xp.where(p == 0.5, 0.0, float("inf")))
+    t = xp.where(inside, t, float("inf"))
+    t = xp.where(p == 0.5, 0.0, t)
     known = (df > 0) & (p >= 0) & (p <= 1)
     return xp.where(known, xp.where(p < 0.5, -t, t), float("nan"))
 

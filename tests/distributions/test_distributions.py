@@ -673,6 +673,22 @@ def test_incomplete_functions_are_in_the_words_of_the_standard():
     assert half.dtype == "float16"
 
 
+@pytest.mark.parametrize("df", [0.5, 3.0, 1e7])
+def test_students_functions_are_in_the_words_of_the_standard(df):
+    p = [0.0, 0.25, 0.5, 0.9, 1.0, 1.5]
+    for backend in (core.backend.get("strict"), core.backend.get("numpy")):
+
+        def on(values, backend=backend):
+            return core.Variable(backend.asarray(np.array(values)))
+
+        d = D.StudentT(on([df] * len(p)))
+        x = d.icdf(on(p))
+        expected = special.stdtrit(df, p[1:-2])
+        np.testing.assert_allclose(backend.to_host(x.array)[1:-2], expected, rtol=1e-8)
+        found = backend.to_host(d.cdf(x).array)
+        np.testing.assert_allclose(found, [*p[:-1], np.nan], rtol=1e-8)
+
+
 def test_draws_are_in_the_words_of_the_standard():
     strict = core.backend.get("strict")
 
