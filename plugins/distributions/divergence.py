@@ -141,9 +141,9 @@ def _demand_alike(what: str, one: Shape, other: Shape) -> None:
         raise InvalidType(f"{what} of one shape", f"{one} and {other}", operation="kl_divergence")
 
 
-def _demand(what: str, holds: Any) -> None:
+def _demand(what: str, xp: Any, holds: Any) -> None:
     """Refuse what no formula is known for."""
-    if not bool(holds.all()):
+    if not bool(xp.all(holds)):
         raise NotImplementedError(f"kl_divergence: expected {what}.")
 
 
@@ -166,7 +166,7 @@ def _betas(a: Variable, b: Variable, c: Variable, d: Variable) -> Variable:
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Variable:
     n, other = F.broadcast(p.n, q.n)
-    _demand("no more trials in the second than in the first", n.array >= other.array)
+    _demand("no more trials in the second than in the first", n.xp, n.array >= other.array)
     found = p.n * _bernoulli(p._trial, q._trial)
     return where(n.array > other.array, float("inf"), found)
 
@@ -271,14 +271,14 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Variab
 @register_kl(Multinomial, Multinomial)
 def _multinomial(p: Multinomial, q: Multinomial) -> Variable:
     n, other = F.broadcast(p.n, q.n)
-    _demand("as many trials in both", n.array == other.array)
+    _demand("as many trials in both", n.xp, n.array == other.array)
     return p.n * _categorical(p._class, q._class)
 
 
 @register_kl(NegativeBinomial, NegativeBinomial)
 def _negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> Variable:
     r, other = F.broadcast(p.r, q.r)
-    _demand("the same r in both", r.array == other.array)
+    _demand("the same r in both", r.xp, r.array == other.array)
     return p.r * _bernoulli(p._trial, q._trial) / p.p
 
 
