@@ -33,7 +33,7 @@ class Dirichlet(Distribution):
         return in_double(log_norm, self.alpha)
 
     def log_prob(self, x: Array) -> Variable:
-        x = self._point(x)
+        x = self._point(self._complete(x))
         inside = (x.array >= 0) & (x.array < float("inf")) & dense(x, self.alpha, 0.0)
         inside = self.xp.all(inside, axis=-1) | self.xp.any(x.array != x.array, axis=-1)
         known = where(self.xp.expand_dims(inside, axis=-1), x, 0.5)

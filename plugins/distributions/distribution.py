@@ -196,6 +196,17 @@ class Distribution:
         point = as_variable(x)
         return point if _is_floating(point) else F.cast(point, like.dtype)
 
+    def _complete(self, x: Array) -> Array:
+        """A point with all its elements: one that stood for several would be another point."""
+        shape, n = tuple(getattr(x, "shape", ())), len(self.event_shape)
+        if len(shape) < n or shape[len(shape) - n :] != self.event_shape:
+            raise InvalidType(
+                f"x.shape[-{n}:] == {self.event_shape}, the shape of a point",
+                f"x.shape == {shape}",
+                operation=type(self).__name__,
+            )
+        return x
+
     def _probability(self, p: Operand) -> Variable:
         """A probability; NaN for what is none."""
         p = self._point(p)

@@ -50,7 +50,7 @@ class Independent(Distribution):
         return type(self)(self.distribution._widened(), self.reinterpreted_batch_ndims)
 
     def log_prob(self, x: Array) -> Variable:
-        return summed(self.distribution.log_prob(x), self.reinterpreted_batch_ndims)
+        return summed(self.distribution.log_prob(self._complete(x)), self.reinterpreted_batch_ndims)
 
     def sample_n(self, n: int) -> Variable:
         return self.distribution.sample_n(n)

@@ -44,7 +44,7 @@ class Multinomial(Distribution):
         self._params["n"] = self.n
 
     def log_prob(self, x: Array) -> Variable:
-        x = self._point(x)
+        x = self._point(self._complete(x))
         xp, counts, n = self.xp, x.array, self.n.array
         inside = xp.all((counts >= 0) & (counts == xp.floor(counts)), axis=-1)
         inside = inside & (xp.sum(counts, axis=-1) == n)

@@ -48,7 +48,7 @@ class MultivariateNormal(Distribution):
         return F.sum(F.log(F.diagonal(self.scale_tril, 0, -2, -1)), axis=-1)
 
     def log_prob(self, x: Array) -> Variable:
-        apart = self._point(x) - self.loc
+        apart = self._point(self._complete(x)) - self.loc
         tril = F.broadcast_to(self.scale_tril, (*apart.shape, apart.shape[-1]))
         solve = apart.__array_namespace__().linalg.solve
         z = F.squeeze(solve(tril, F.expand_dims(apart, -1)), axis=-1)

@@ -28,7 +28,7 @@ class OneHotCategorical(Distribution):
         self.log_p = self._index.log_p
 
     def log_prob(self, x: Array) -> Variable:
-        x, log_p = F.broadcast(self._point(x), self.log_p)
+        x, log_p = F.broadcast(self._point(self._complete(x)), self.log_p)
         return F.sum(x * where(x.array > 0, log_p, 0.0), axis=-1)
 
     def sample_n(self, n: int) -> Variable:

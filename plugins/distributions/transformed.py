@@ -81,7 +81,7 @@ class TransformedDistribution(Distribution):
         return False  # what one's own transforms compute with, nobody knows
 
     def log_prob(self, x: Array) -> Variable:
-        point, inside, slope = self._back(x)
+        point, inside, slope = self._back(self._complete(x))
         axes = len(self.event_shape)
         if axes:
             inside = self.xp.all(inside, axis=tuple(range(-axes, 0)))

@@ -669,6 +669,29 @@ def test_a_class_of_ones_own_may_name_no_parameters():
     np.testing.assert_allclose(moved.prob(1 + 2 * x).array, 0.5 * ours.prob(x).array)
 
 
+VECTORS = [
+    lambda k: D.OneHotCategorical(np.full(k, 1 / k)),
+    lambda k: D.Multinomial(1, np.full(k, 1 / k)),
+    lambda k: D.Dirichlet(np.ones(k)),
+    lambda k: D.MultivariateNormal(np.zeros(k), np.eye(k)),
+    lambda k: D.Independent(D.Normal(np.zeros((2, k)), 1.0), 2),
+    lambda k: D.TransformedDistribution(
+        D.Independent(D.Normal(np.zeros(k), 1.0), 1), D.AffineTransform(np.zeros(k), 2.0)
+    ),
+]
+
+
+@pytest.mark.parametrize("make", VECTORS)
+def test_points_of_too_few_elements_are_refused(make):
+    """One element stood for all of a point."""
+    ours = make(3)
+    drawn = ours.sample(4).array
+    assert ours.log_prob(drawn).shape == ours.log_prob(Variable(drawn)).shape == (4,)
+    for x in (1.0, np.float32(1), np.ones(1), drawn[..., :1], drawn[..., :2]):
+        with pytest.raises(core.errors.InvalidType, match=r"the shape of a point"):
+            ours.log_prob(x)
+
+
 @pytest.mark.parametrize("given", [3, np.zeros(2)])
 def test_what_is_no_distribution_is_refused(given):
     for make in (
