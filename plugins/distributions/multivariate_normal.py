@@ -8,7 +8,7 @@ from core import Variable
 from core import functions as F
 from core.errors import InvalidType
 from core.typing import Array
-from plugins.distributions.distribution import Distribution, floating, together
+from plugins.distributions.distribution import Distribution, finite, floating, together, where
 
 
 class MultivariateNormal(Distribution):
@@ -48,7 +48,13 @@ class MultivariateNormal(Distribution):
         return F.sum(F.log(F.diagonal(self.scale_tril, 0, -2, -1)), axis=-1)
 
     def log_prob(self, x: Array) -> Variable:
-        apart = self._point(self._complete(x)) - self.loc
+        x = self._point(self._complete(x))
+        inside = self.xp.all(finite(x), axis=-1)
+        known = where(self.xp.expand_dims(inside, axis=-1), x, 0.0)
+        return where(inside, self._log_density(known), -float("inf"))
+
+    def _log_density(self, x: Variable) -> Variable:
+        apart = x - self.loc
         tril = F.broadcast_to(self.scale_tril, (*apart.shape, apart.shape[-1]))
         solve = apart.__array_namespace__().linalg.solve
         z = F.squeeze(solve(tril, F.expand_dims(apart, -1)), axis=-1)

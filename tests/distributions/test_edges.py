@@ -669,6 +669,20 @@ def test_a_class_of_ones_own_may_name_no_parameters():
     np.testing.assert_allclose(moved.prob(1 + 2 * x).array, 0.5 * ours.prob(x).array)
 
 
+def test_infinite_vectors_have_no_density_and_no_slope():
+    """They were NaN, and so were all gradients."""
+    x = Variable(np.array([[INF, 0.0], [1.0, -INF], [1.0, 2.0]]))
+    loc, tril = Variable(np.zeros(2)), Variable(np.array([[1.0, 0.0], [0.5, 2.0]]))
+    y = D.MultivariateNormal(loc, tril).log_prob(x)
+    assert np.isnan(D.MultivariateNormal(loc, tril).log_prob(np.array([NAN, 0.0])).array)
+    known = S.multivariate_normal([0, 0], tril.array @ tril.array.T).logpdf([1, 2])
+    np.testing.assert_allclose(y.array, [-INF, -INF, known])
+    slopes = core.grad([F.sum(y)], [x, loc, tril])
+    alone = core.grad([D.MultivariateNormal(loc, tril).log_prob(x[2])], [x, loc, tril])
+    for slope, expected in zip(slopes, alone, strict=True):
+        np.testing.assert_allclose(slope.array, expected.array)
+
+
 VECTORS = [
     lambda k: D.OneHotCategorical(np.full(k, 1 / k)),
     lambda k: D.Multinomial(1, np.full(k, 1 / k)),
