@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log, pi
 
-from core import Variable
+from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array
 from plugins.distributions.distribution import finite, log1p_square, where, within
@@ -52,7 +52,8 @@ class Cauchy(LocationScale):
         return self.loc + self.scale * where(upper, size, -size)
 
     def sample_n(self, n: int) -> Variable:
-        return self.loc + self.scale * F.tan(pi * (self._uniform(n, *self.batch_shape) - 0.5))
+        drawn = as_variable(self._uniform(n, *self.batch_shape))
+        return self.loc + self.scale * F.tan(pi * (drawn - 0.5))
 
     @property
     def entropy(self) -> Variable:

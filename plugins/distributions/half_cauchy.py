@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log, pi
 
-from core import Variable
+from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.cauchy import Cauchy
@@ -48,7 +48,8 @@ class HalfCauchy(Distribution):
         return self.scale * where(far, 1 / where(far, slope, 1.0), slope)
 
     def sample_n(self, n: int) -> Variable:
-        return self.scale * F.tan(0.5 * pi * self._uniform(n, *self.batch_shape))
+        drawn = as_variable(self._uniform(n, *self.batch_shape))
+        return self.scale * F.tan(0.5 * pi * drawn)
 
     @property
     def mean(self) -> Variable:

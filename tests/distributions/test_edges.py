@@ -468,6 +468,15 @@ def test_draws_in_bfloat16(make, reference, fixed_draws):
     assert abs(values.mean() - reference.mean()) < 0.06 * reference.std()
 
 
+@pytest.mark.parametrize("make", [lambda loc: D.Cauchy(loc, 1), D.HalfCauchy])
+def test_draws_without_a_mean_in_bfloat16(make, fixed_draws):
+    """NumPy made float32 of their uniform numbers, which met scales of another dtype."""
+    given = np.full(10_000, 2, pytest.importorskip("ml_dtypes").bfloat16)
+    drawn = make(given).sample()
+    assert drawn.dtype == given.dtype
+    assert abs(np.median(drawn.array.astype("d")) - 2) < 0.1
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_draws_of_many_classes(dtype, fixed_draws):
     p = np.full(1000, 1e-3, dtype)
