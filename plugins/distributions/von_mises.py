@@ -13,6 +13,7 @@ from plugins.distributions.distribution import Distribution, in_double, where
 from plugins.distributions.rejection import by_rejection
 
 LARGE = 25.0  # from there on Bessel functions are taken from their series in 1 / x
+NORMAL = 1e20  # from there on draws are normal, in double precision
 STEPS = 26  # of the half circle, whose sum is that of the integral to all digits below
 TERMS = 24
 
@@ -58,6 +59,8 @@ class VonMises(Distribution):
         k = xp.astype(k, dtype)
         fit = (k >= 0) & (k < float("inf"))
         k = xp.where(fit, k, 1.0)
+        narrow = xp.sqrt(xp.maximum(k / NORMAL, xp.ones_like(k)))
+        k = xp.minimum(k, NORMAL)
         near = k < 1e-5  # where rho is k / 2, and all but uniform
         least = xp.where(near, 1.0, k)
         tau = 1 + xp.sqrt(1 + 4 * least * least)
@@ -77,7 +80,7 @@ class VonMises(Distribution):
             return xp.where(uniform(s.shape) < 0.5, -angle, angle), accepted
 
         found = by_rejection(xp, trial, fit, xp.full_like(k, float("nan")), s, gap, height)
-        angle = found + xp.astype(loc, dtype)
+        angle = found / narrow + xp.astype(loc, dtype)
         angle = angle - 2 * pi * xp.floor((angle + pi) / (2 * pi))
         return as_variable(xp.astype(angle, like.dtype))
 

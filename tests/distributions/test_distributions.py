@@ -365,6 +365,9 @@ def test_angles_that_are_all_alike_or_nearly_one():
     turn = drawn - 3 - 2 * np.pi * np.round((drawn - 3) / (2 * np.pi))
     np.testing.assert_allclose((turn[:, 5:] ** 2).mean(0) * k[5:], 1, rtol=0.2)
     assert np.isnan(D.VonMises(0.0, np.array([-1.0, np.nan])).sample().array).all()
+    k = np.array([1e19, 1e21, 1e100, 1e300])  # draws of great ones were rejected for ever
+    drawn = D.VonMises(0.0, k).sample(4000).array
+    np.testing.assert_allclose((drawn**2).mean(0) * k, 1, rtol=0.15)
 
 
 def test_independent_is_the_joint():
