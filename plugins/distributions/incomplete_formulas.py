@@ -11,12 +11,13 @@ from collections.abc import Callable
 from math import inf, nan, pi
 from typing import Any, TypeAlias
 
-from core.functions import Digamma, LGamma
+from core.functions import Digamma, LGamma, Ndtr
 from core.typing import AnyArray
 
 EPS = 2.0**-53
 _TINY = 1e-300
 FAR = 690.0  # exp(-FAR) is about the least number there is
+_GREAT = 1e7  # shapes from which on gamma functions are all but normal
 _STIRLING = 32.0  # the asymptotic series is good from there on
 _LOOKS = 16  # how many terms are summed between looks at how much is left
 
@@ -118,6 +119,42 @@ def gamma_slope(xp: Any, a: Any, x: Any) -> AnyArray:
 
 
 def _gamma_tails(xp: Any, a: Sloped, x: Any) -> tuple[Sloped, Sloped]:
+    """By series and fractions, whose terms are as many as the root of `a`, or by their limit."""
+    great = a.value > _GREAT
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    low, high = _summed_gamma_tails(xp, _where(xp, great, ones, a), xp.where(great, 1.0, x))
+    if not bool(xp.any(great)):
+        return low, high
+    found = _great_gamma_tails(xp, _where(xp, great, a, ones * _GREAT), x)
+    return _where(xp, great, found[0], low), _where(xp, great, found[1], high)
+
+
+def _great_gamma_tails(xp: Any, a: Sloped, x: Any) -> tuple[Sloped, Sloped]:
+    """Source: Temme 1979, "The asymptotic expansion of the incomplete gamma functions"."""
+    k = a.value
+    mu = xp.clip((x - k) / k, -1.0 + _TINY, None)
+    near = xp.abs(mu) < 0.05
+    m = xp.where(near, mu, 0.05)
+    series = xp.zeros_like(m)
+    for n in range(14, 1, -1):  # of mu - log(1 + mu), whose two terms cancel, over mu²
+        series = (1 / n if n % 2 == 0 else -1 / n) + m * series
+    rest = xp.where(near, 0.0, mu)
+    half = xp.where(near, m * m * series, rest - xp.log1p(rest))  # eta² / 2
+    eta = xp.sign(mu) * xp.sqrt(2.0 * half)
+    e, far = xp.where(near, eta, 0.0), xp.where(near, 1.0, eta)
+    zeroth = -1 / 3 + e * (1 / 12 - e * (2 / 135 - e * (1 / 864 + e * (1 / 2835))))
+    zeroth = xp.where(near, zeroth, 1.0 / xp.where(near, 1.0, mu) - 1.0 / far)
+    bell = xp.exp(-k * half) / xp.sqrt(2 * pi * k)
+    z = eta * xp.sqrt(k)
+    low, high = (Ndtr().evaluate(s * z) - s * bell * zeroth for s in (1.0, -1.0))
+    # At a fixed probability x is a + z √a + (z² - 1) / 3, of a z that is nearly normal, and stays.
+    rate = -bell * (k - 1 / 12) / xp.maximum(x, xp.full_like(x, _TINY))
+    rate = rate * (1.0 + 0.5 * mu - (mu * mu - 1.0 / k) / 6.0)
+    down, up = [rate * s for s in a.slopes], [-rate * s for s in a.slopes]
+    return Sloped(low, *down), Sloped(high, *up)
+
+
+def _summed_gamma_tails(xp: Any, a: Sloped, x: Any) -> tuple[Sloped, Sloped]:
     """Source: Press et al. 2007, "Numerical Recipes", section 6.2."""
     density = xp.exp(log_gamma_density(xp, a.value, x))
     rate = xp.log(x) - _digamma(a.value + 1.0)

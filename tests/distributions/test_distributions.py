@@ -11,6 +11,7 @@ import core.functions as F
 from core import real
 from core.testing import check_distribution
 from core.testing.gradient_check import check_backward
+from plugins.distributions import incomplete_formulas
 from plugins.distributions.gamma_draws import GammaSlope
 from plugins.distributions.incomplete import (
     Betainc,
@@ -581,6 +582,34 @@ def test_derivatives_where_points_are_tiny():
     k, p = core.Variable(np.full(1, 1e-3)), core.Variable(np.full(1, 0.3))
     Gammaincinv.call(k, p).backward()  # whose result is below all numbers
     assert k.grad == p.grad == 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "strict"])
+def test_gamma_functions_of_great_shapes(backend, monkeypatch):
+    """Their series had as many terms as the root of the shape, and seemed to have no end."""
+    home = core.backend.get(backend)
+    z = np.array([-30.0, -5.0, -1.0, -0.1, 0.0, 0.3, 2.0, 6.0, 36.0])
+
+    def of(k):
+        given = [core.Variable(home.asarray(x)) for x in (np.full(9, k), k + z * np.sqrt(k))]
+        low, high = Gammainc.call(*given), Gammaincc.call(*given)
+        slopes = core.grad([F.sum(low)], given)
+        return [home.to_host(y.array) for y in (low, high, *slopes)]
+
+    series = of(1e6)
+    monkeypatch.setattr(incomplete_formulas, "_GREAT", 1e5)
+    for found, expected in zip(of(1e6), series, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    for k in (1e8, 1e12, 1e15):
+        expected = special.gammaincc(k, k + z * np.sqrt(k))[2:]  # SciPy's own lower tail is off
+        np.testing.assert_allclose(of(k)[1][2:], expected, rtol=1e-9)
+    tail = of(1e8)[0][1]  # by quadrature with 40 digits
+    np.testing.assert_allclose(tail, 2.854642139958626e-07, rtol=1e-12)
+    d = D.Poisson(np.array([1e9, 1e300]))
+    np.testing.assert_allclose(d.cdf(np.array([1e9, 1e300])).array, special.pdtr(1e9, 1e9), 1e-4)
+    found = D.Gamma(np.full(3, 1e9), 1.0).icdf(np.array([0.2, 0.3, 0.9]))
+    expected = special.gammaincinv(1e9, [0.2, 0.3, 0.9])
+    np.testing.assert_allclose(found.array, expected, rtol=1e-12)
 
 
 def test_students_tails_far_out():
