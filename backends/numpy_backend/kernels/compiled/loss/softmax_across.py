@@ -18,7 +18,9 @@ from backends.numpy_backend.kernels.compiler import (
     Write1,
     Write3,
     compiled,
+    compiled_with,
     empty,
+    inlined,
     inlined_exactly,
 )
 
@@ -89,9 +91,11 @@ def log_softmax(x: Read3, y: Write3, tops: Write1, totals: Write1, start: int, s
                 out[i] = less(row[i], top[i], total[i])
 
 
-@compiled(fastmath=SUMS)
-def softmax_gradient(y: Read3, g: Read3, gx: Write3, totals: Write1, start: int, stop: int) -> None:
-    """Y (g - sum g y)."""
+_counted: Any = None  # what of a gradient and a result is added up
+_returned: Any = None  # the gradient, of both and the sum
+
+
+def _gradient(y: Read3, g: Read3, gx: Write3, totals: Write1, start: int, stop: int) -> None:
     places = y.shape[2]
     blocks = (places + BLOCK - 1) // BLOCK
     for unit in range(start, stop):
@@ -102,33 +106,39 @@ def softmax_gradient(y: Read3, g: Read3, gx: Write3, totals: Write1, start: int,
         for c in range(y.shape[1]):
             row, given = y[n, c, first:last], g[n, c, first:last]
             for i in range(row.size):
-                total[i] += given[i] * row[i]
+                total[i] += _counted(given[i], row[i])
         for c in range(y.shape[1]):
             row, given, out = y[n, c, first:last], g[n, c, first:last], gx[n, c, first:last]
             for i in range(row.size):
-                out[i] = row[i] * (given[i] - total[i])
+                out[i] = _returned(given[i], row[i], total[i])
 
 
-@compiled(fastmath=SUMS)
-def log_softmax_gradient(
-    y: Read3, g: Read3, gx: Write3, totals: Write1, start: int, stop: int
-) -> None:
-    """G - exp(y) sum g."""
-    places = y.shape[2]
-    blocks = (places + BLOCK - 1) // BLOCK
-    for unit in range(start, stop):
-        n, first = unit // blocks, unit % blocks * BLOCK
-        last = min(first + BLOCK, places)
-        total = totals[n * places + first : n * places + last]
-        total[:] = ZERO
-        for c in range(y.shape[1]):
-            given = g[n, c, first:last]
-            for i in range(given.size):
-                total[i] += given[i]
-        for c in range(y.shape[1]):
-            row, given, out = y[n, c, first:last], g[n, c, first:last], gx[n, c, first:last]
-            for i in range(row.size):
-                out[i] = given[i] - exp(row[i]) * total[i]
+@inlined
+def _product(g: Any, y: Any) -> Any:
+    return g * y
+
+
+@inlined
+def _alone(g: Any, y: Any) -> Any:
+    return g
+
+
+@inlined
+def _of_softmax(g: Any, y: Any, total: Any) -> Any:
+    return y * (g - total)
+
+
+@inlined
+def _of_log_softmax(g: Any, y: Any, total: Any) -> Any:
+    return g - exp(y) * total
+
+
+softmax_gradient = compiled_with(
+    _gradient, "softmax_gradient_across", _counted=_product, _returned=_of_softmax
+)
+log_softmax_gradient = compiled_with(
+    _gradient, "log_softmax_gradient_across", _counted=_alone, _returned=_of_log_softmax
+)
 
 
 def computed(loop: Any, count: int, *arrays: Array) -> Array:
