@@ -102,6 +102,22 @@ def test_an_optimizer_counts_all_passes_that_one_update_completes(batch_size, ac
         assert optimizer.epoch == updater.epoch
 
 
+class WithoutPreviousEpochs(iterators.SerialIterator):
+    """As Chainer's examples have iterators of their own."""
+
+    @property
+    def previous_epoch_detail(self):
+        raise AttributeError
+
+
+def test_an_optimizer_counts_passes_of_an_iterator_that_says_only_that_one_is_over():
+    optimizer = optimizers.SGD().setup(L.Classifier(L.Linear(4, 3)))
+    updater = training.StandardUpdater(WithoutPreviousEpochs(small.data()[:4], 2), optimizer)
+    for _ in range(7):
+        updater.update()
+        assert optimizer.epoch == updater.epoch
+
+
 def test_the_updaters_graph_is_gone_after_the_update():
     updater, graphs = small.updater(), []
     model = updater.get_optimizer("main").target

@@ -215,8 +215,9 @@ class StandardUpdater(Updater):
         """Tell the main optimizer, if any, of each pass over the data that has been completed."""
         is_new = self.auto_new_epoch and getattr(self, "is_new_epoch", False)  # where they count
         if is_new and "main" in self.get_all_optimizers():
-            before = getattr(self, "previous_epoch_detail", None) or 0
-            for _ in range(max(1, getattr(self, "epoch", 1) - int(before))):
+            before = getattr(self, "previous_epoch_detail", None)  # which iterators may lack
+            passes = 1 if before is None else self.epoch - int(before)
+            for _ in range(max(1, passes)):
                 self.get_optimizer("main").new_epoch(auto=True)
 
     def update_core(self) -> None:
