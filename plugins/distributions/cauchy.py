@@ -27,7 +27,7 @@ class Cauchy(LocationScale):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(finite(x), x, 0.0, self._log_density)
+        return within(finite(x), x, self.loc.array, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x)

@@ -260,12 +260,12 @@ class Distribution:
         return f"{type(self).__name__}({params})"
 
 
-def _of_a_number(sample_n: Callable[[Any, int], Variable]) -> Callable[[Any, int], Variable]:
-    """The method, for numbers of draws alone."""
+def _of_a_number(sample_n: Callable[..., Variable]) -> Callable[..., Variable]:
+    """The method, for numbers of draws alone; one's own may take more than that."""
 
     @wraps(sample_n)
-    def checked_first(self: Any, n: int) -> Variable:
-        return sample_n(self, _draws(n))
+    def checked_first(self: Any, n: int, *args: Any, **kwargs: Any) -> Variable:
+        return sample_n(self, _draws(n), *args, **kwargs)
 
     return checked_first
 
@@ -351,13 +351,15 @@ def where(condition: Any, x: Operand, y: Operand) -> Variable:
 
 
 def within(
-    inside: Any, x: Variable, at: Operand, formula: Callable[[Variable], Variable]
+    inside: Any, x: Variable, at: Array | float, formula: Callable[[Variable], Variable]
 ) -> Variable:
     """The formula's log-density where a point lies inside, -inf elsewhere; `at` is a point inside.
 
     What lies outside gets the gradient 0; NaN stays NaN.
     """
     inside = inside | (x.array != x.array)
+    if not isinstance(at, float):
+        at = F.cast(at, x.dtype)  # the formula says which dtypes do not fit
     return where(inside, formula(where(inside, x, at)), -float("inf"))
 
 

@@ -31,7 +31,7 @@ class Gumbel(LocationScale):
         x = self._point(x)
         z = self._standard(x).array
         inside = (self.xp.exp(-z) < float("inf")) & (z < float("inf"))
-        return within(inside, x, 0.0, self._log_density)
+        return within(inside, x, self.loc.array, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         z = self._standard(x)

@@ -25,7 +25,7 @@ class Laplace(LocationScale):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(finite(x), x, 0.0, self._log_density)
+        return within(finite(x), x, self.loc.array, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         return -F.absolute(x - self.loc) / self.scale - F.log(self.scale) - log(2)

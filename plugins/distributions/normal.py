@@ -33,7 +33,7 @@ class Normal(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(finite(x), x, 0.0, self._log_density)
+        return within(finite(x), x, self.loc.array, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         z = (x - self.loc) / self.scale

@@ -205,6 +205,24 @@ def test_no_infinite_point_of_a_density_has_a_slope(make, reference, parameters,
                 assert variable.grad is None or not variable.grad.any(), (each, name)
 
 
+@pytest.mark.parametrize("make", [D.Normal, D.Laplace, D.Logistic, D.Cauchy, D.Gumbel])
+@pytest.mark.parametrize("loc", [-1000.0, 1000.0, 1e30])
+def test_no_infinite_point_has_a_slope_where_0_is_far_from_the_others(make, loc):
+    """What is computed in its place at 0 overflowed, and made those of parameters NaN."""
+    *given, x = _parameters(loc, 1e-9, [-INF, INF])
+    y = make(*given).log_prob(x)
+    F.sum(y).backward()
+    np.testing.assert_array_equal(y.array, -INF)
+    for variable in (*given, x):
+        assert not variable.grad.any()
+
+
+@pytest.mark.parametrize("make", [D.Normal, D.Laplace, D.Logistic, D.Cauchy, D.Gumbel])
+def test_points_of_another_dtype_are_refused_with_the_cure(make):
+    with pytest.raises(core.errors.InvalidType, match="astype.'float32'"):
+        make(np.zeros(2, "f"), 1.0).log_prob(np.zeros(2))
+
+
 def test_parameters_that_are_nan_are_told_at_infinite_points_as_well():
     assert np.isnan(
         D.Normal(0.0, np.float32("nan")).cdf(np.array([INF, -INF, 0.0], "f")).array
@@ -676,6 +694,23 @@ def test_a_class_of_ones_own_may_name_no_parameters():
     np.testing.assert_array_equal(ours.cdf(np.array([INF, -INF])).array, [1, 0])
     moved = D.TransformedDistribution(ours, D.AffineTransform(1.0, 2.0))
     np.testing.assert_allclose(moved.prob(1 + 2 * x).array, 0.5 * ours.prob(x).array)
+
+
+class Tempered(D.Distribution):
+    """One's own, whose draws take more than their number."""
+
+    def __init__(self, loc):
+        (self.loc,) = self._parameters(loc=loc)
+
+    def sample_n(self, n, shift=0.0, *, temperature=1.0):
+        return F.broadcast_to(self.loc * temperature + shift, (n, *self.batch_shape))
+
+
+def test_draws_of_a_class_of_ones_own_may_take_more_than_their_number():
+    ours = Tempered(np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(ours.sample_n(1, 3.0, temperature=2.0).array, [[5, 7]])
+    with pytest.raises(core.errors.InvalidSetting, match="sample_n: expected n"):
+        ours.sample_n(1.5, temperature=2.0)
 
 
 def test_infinite_vectors_have_no_density_and_no_slope():
