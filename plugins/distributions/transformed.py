@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import Variable, as_variable
 from core import functions as F
@@ -153,9 +153,11 @@ class TransformedDistribution(Distribution):
         return self._forward(self.distribution.icdf(p))
 
     def sample_n(self, n: int) -> Variable:
-        x = self.distribution.sample_n(n)
+        x, ends = self.distribution.sample_n(n), list[_End]()
         for f in self.transforms:
-            x = _within(f, f.forward(as_variable(x)))
+            x = f.forward(as_variable(x))
+            for end in (ends := _ends(f, ends, x)):
+                x = end.within(x)
         return x
 
     def _forward(self, x: Variable) -> Variable:
@@ -164,14 +166,44 @@ class TransformedDistribution(Distribution):
         return x
 
 
-def _within(f: Transform, y: Variable) -> Variable:
-    """Values that were rounded to an end of the open interval within it: the density is 0 there."""
-    about = limits(y.xp, y.dtype)
-    for end, bound, sign in ((f.low, F.maximum, 1), (f.high, F.minimum, -1)):
-        if abs(end) < inf:
-            step = max(float(about.eps) * abs(end), float(about.smallest_normal))
-            y = bound(y, end + sign * step)
-    return y
+class _End(NamedTuple):
+    """The value next to an end of an open interval, and whether that is the lower end.
+
+    The density is 0 at the end itself, to which draws may be rounded.
+    """
+
+    value: Any
+    is_low: Any
+
+    def within(self, y: Variable) -> Variable:
+        """Values on this side of the end."""
+        if isinstance(self.is_low, bool):
+            return F.maximum(y, self.value) if self.is_low else F.minimum(y, self.value)
+        return where(self.is_low, F.maximum(y, self.value), F.minimum(y, self.value))
+
+
+def _ends(f: Transform, before: list[_End], y: Variable) -> list[_End]:
+    """The ends of the values of a function at numbers that have some before."""
+    xp, about = y.xp, limits(y.xp, y.dtype)
+    found = [
+        _End(f.forward(as_variable(end.value)).array, _either(end.is_low, f.decreases()))
+        for end in before
+    ]
+    for value, is_low in ((f.low, True), (f.high, False)):
+        if abs(value) < inf:
+            array = xp.full(1, value, dtype=y.dtype, device=y.array.device)
+            found.append(_End(array, is_low))
+    stepped = []
+    for value, is_low in found:
+        wide = xp.astype(value, xp.float64)  # which 16 bits of some libraries become beside numbers
+        size = xp.where(abs(wide) < inf, abs(wide), 0.0)
+        step = xp.clip(float(about.eps) * size, float(about.smallest_normal), inf)
+        if isinstance(is_low, bool):
+            step = step if is_low else -step
+        else:
+            step = xp.where(is_low, step, -step)
+        stepped.append(_End(xp.astype(wide + step, y.dtype), is_low))
+    return stepped
 
 
 _ENDS = {

@@ -341,6 +341,12 @@ def test_points_that_no_transform_gives():
         ([D.TanhTransform(), D.AffineTransform(0.5, -3.0)], 0, 20),
         ([D.SigmoidTransform()], 0, 40),
         ([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], -800, 80),
+        ([D.TanhTransform(), D.AffineTransform(5.0, 5.0)], 0, 20),
+        ([D.TanhTransform(), D.AffineTransform(100.0, -1.0)], 0, 20),
+        ([D.TanhTransform(), D.AffineTransform(-4.9999, 5.0)], 0, 20),
+        ([D.SigmoidTransform(), D.AffineTransform(1.0, -1.0)], 0, 40),
+        ([D.SigmoidTransform(), D.AffineTransform(0.0, 2.0), D.ExpTransform()], 0, 40),
+        ([D.SigmoidTransform(), D.SigmoidTransform()], 0, 40),
     ],
 )
 def test_draws_that_are_rounded_to_an_end_have_a_density(transforms, mean, scale, dtype):
@@ -351,6 +357,26 @@ def test_draws_that_are_rounded_to_an_end_have_a_density(transforms, mean, scale
     assert np.isfinite(d.log_prob(drawn).array).all() and drawn.dtype == dtype
     (slope,) = core.grad([F.sum(drawn)], [loc])
     assert np.isfinite(slope.array).all()
+
+
+def test_draws_have_a_density_where_each_scale_has_a_sign_of_its_own():
+    move = D.AffineTransform(np.linspace(-3, 9, 400), np.linspace(-7, 6, 400))
+    base = D.Normal(np.zeros(400), 20.0)
+    for transforms in ([D.TanhTransform(), move], [D.SigmoidTransform(), move, D.ExpTransform()]):
+        d = D.TransformedDistribution(base, transforms)
+        assert np.isfinite(d.log_prob(d.sample(20)).array).all()
+
+
+@pytest.mark.parametrize("name", ["strict", "numpy"])
+def test_draws_have_a_density_on_other_backends_and_in_bfloat16(name):
+    home = core.backend.get(name)
+    dtype = "float32" if name == "strict" else pytest.importorskip("ml_dtypes").bfloat16
+    loc = home.asarray(np.zeros(300, dtype))
+    base = D.Normal(loc, home.asarray(np.full(300, 20, dtype)))
+    d = D.TransformedDistribution(base, [D.TanhTransform(), D.AffineTransform(5.0, 5.0)])
+    drawn = d.sample()
+    assert drawn.dtype == loc.dtype
+    assert np.isfinite(home.to_host(d.log_prob(drawn).array).astype("f")).all()
 
 
 def test_angles_that_are_all_alike_or_nearly_one():
