@@ -172,6 +172,8 @@ def test_functions_that_a_call_does_not_run_are_refused(tmp_path, function, mess
         trainer.extend(print, trigger=function)
     with pytest.raises(TypeError, match=f"add_hook: .*{message}"):
         trainer.updater.get_optimizer("main").add_hook(function)
+    with pytest.raises(TypeError, match=f"observe_value: .*{message}"):
+        extensions.observe_value("x", function)
 
 
 def test_what_holds_a_function_that_yields_runs_when_it_is_called(tmp_path):

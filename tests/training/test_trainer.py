@@ -64,6 +64,7 @@ def test_a_copy_trains_its_own_model_by_itself(tmp_path, copied):
     made.extend(extensions.LogReport(trigger=(1, "iteration")))
     model = made.updater.get_optimizer("main").target
     made.extend(extensions.ParameterStatistics(model), trigger=(1, "iteration"))
+    made.extend(extensions.observe_lr(), trigger=(1, "iteration"))
     made.extend(does_nothing, trigger=triggers.MaxValueTrigger("main/loss", (1, "iteration")))
     made.extend(does_nothing, trigger=triggers.MinValueTrigger("main/loss", (1, "iteration")))
     other = copied(made)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from core.errors.arguments import refuse_idle
 from core.errors.kinds import checked
 from core.training import PRIORITY_WRITER, make_extension
 
@@ -27,11 +29,13 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
             f"got {target_func!r:.60}."
         )
 
-    @make_extension(trigger=(1, "epoch"), priority=PRIORITY_WRITER, default_name="observe_value")
-    def observe(trainer: Loop) -> None:
-        trainer.observation[observation_key] = target_func(trainer)
+    refuse_idle("observe_value", target_func)
+    made = make_extension((1, "epoch"), "observe_value", PRIORITY_WRITER)
+    return made(partial(_observe, observation_key, target_func))  # which can be pickled
 
-    return observe
+
+def _observe(key: str, target_func: Callable[[Any], Any], trainer: Loop) -> None:
+    trainer.observation[key] = target_func(trainer)
 
 
 @checked
@@ -41,10 +45,11 @@ def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any
     An optimizer that has none, as AdaDelta, is an error before the first update. That of Adam is
     `alpha` with its correction for the number of steps.
     """
-
-    def rate(trainer: Loop) -> Any:
-        return trainer.updater.get_optimizer(optimizer_name).lr
-
+    rate = partial(_rate, optimizer_name)
     observe = observe_value(observation_key, rate)
     observe.initialize = rate
     return observe
+
+
+def _rate(optimizer_name: str, trainer: Loop) -> Any:
+    return trainer.updater.get_optimizer(optimizer_name).lr
