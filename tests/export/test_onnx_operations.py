@@ -193,6 +193,15 @@ def test_infinities_among_arguments():
     compare(exported(_on_arrays(call), (x, y), batch=None), (x, y), call(x, y))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_angles_and_logarithms_at_infinities_zeros_and_what_is_no_number(dtype):
+    ends = np.array([0, -0.0, 1, -2, np.inf, -np.inf, np.nan], dtype)
+    x, y = [a.ravel() for a in np.meshgrid(ends, ends)]
+    call = lambda x, y: (np.arctan2(x, y), np.log1p(x), np.copysign(x, y))  # noqa: E731
+    with np.errstate(all="ignore"):
+        compare(exported(_on_arrays(call), (x, y), batch=None), (x, y), call(x, y))
+
+
 def test_masks_of_variables():
     call = lambda x: (~(x > 0), x.__array_namespace__().count_nonzero(x > 0, axis=1))  # noqa: E731
     for x in (X, X[:1], np.concatenate([X, X])):

@@ -110,16 +110,19 @@ def _negative(g: Graph, e: Equation) -> list[str]:
     return [g.add("Sub", g.constant(0, dtype), x) if dtype.kind == "u" else g.add("Neg", x)]
 
 
+def negative(g: Graph, x: str) -> str:
+    """Where elements have the sign of a minus, zeros as well: 1 / -0 is -inf."""
+    dtype, zero = g.dtype(x), g.constant(0, g.dtype(x))
+    level = g.add("Equal", x, zero, dtype=bool)
+    seen = g.add("Where", level, g.add("Reciprocal", x), x, dtype=dtype)
+    return g.add("Less", seen, zero, dtype=bool)
+
+
 def _copysign(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     x, y = (g.operand(each, dtype) for each in e.args[:2])
-    size, zero = g.add("Abs", x), g.constant(0, dtype)
-    # 1 / -0 is -inf: so the sign of a zero is seen.
-    seen = g.add(
-        "Where", g.add("Equal", y, zero, dtype=bool), g.add("Reciprocal", y), y, dtype=dtype
-    )
-    below = g.add("Less", seen, zero, dtype=bool)
-    return [g.add("Where", below, g.add("Neg", size), size, dtype=dtype)]
+    size = g.add("Abs", x)
+    return [g.add("Where", negative(g, y), g.add("Neg", size), size, dtype=dtype)]
 
 
 def _to_integers(op: str) -> Translation:

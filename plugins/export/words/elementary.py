@@ -6,7 +6,7 @@ import numpy as np
 
 from core.programs import Equation
 from plugins.export.graph import Graph, Translation
-from plugins.export.words.arithmetic import infinite, unary
+from plugins.export.words.arithmetic import infinite, negative, unary
 
 
 def _expm1(g: Graph, e: Equation) -> list[str]:
@@ -30,9 +30,9 @@ def _log1p_of(g: Graph, x: str) -> str:
     apart = g.add("Sub", u, one)
     none = g.add("Equal", apart, g.constant(0, dtype), dtype=bool)
     ratio = g.add("Div", x, g.add("Where", none, one, apart, dtype=dtype))
-    exact = g.add("Mul", g.add("Log", u), ratio)
-    found = g.add("Where", none, x, exact, dtype=dtype)
-    return g.add("Where", infinite(g, u), u, found, dtype=dtype)
+    rough = g.add("Log", u)
+    found = g.add("Where", none, x, g.add("Mul", rough, ratio), dtype=dtype)
+    return g.add("Where", infinite(g, u), rough, found, dtype=dtype)
 
 
 def _log1p(g: Graph, e: Equation) -> list[str]:
@@ -72,23 +72,29 @@ def _hypot(g: Graph, e: Equation) -> list[str]:
 
 
 def _atan2(g: Graph, e: Equation) -> list[str]:
-    """2 atan(y / (r + x)) right of the origin, 2 atan((r - x) / y) left of it."""
+    """Atan(y / x) right of the origin, and a right angle less atan(x / y) left of it.
+
+    Two infinities stand for the diagonal between them; zeros have signs.
+    """
     dtype = e.outputs[0].dtype
     y, x = (g.operand(each, dtype) for each in e.args[:2])
     zero, one = g.constant(0, dtype), g.constant(1, dtype)
+    endless = g.add("And", infinite(g, x), infinite(g, y))
+    y, x = (g.add("Where", endless, g.add("Sign", each), each, dtype=dtype) for each in (y, x))
     right = g.add("Greater", x, zero, dtype=bool)
     level = g.add("Equal", y, zero, dtype=bool)
     far = g.add("Where", right, x, one, dtype=dtype)
     direct = g.add("Atan", g.add("Div", y, far))
     beside = g.add("Where", level, one, y, dtype=dtype)
     half = g.constant(np.pi / 2, dtype)
-    up = g.add("Greater", y, zero, dtype=bool)
-    quarter = g.add("Where", up, half, g.add("Neg", half), dtype=dtype)
+    under = negative(g, y)
+    quarter = g.add("Where", under, g.add("Neg", half), half, dtype=dtype)
     steep = g.add("Sub", quarter, g.add("Atan", g.add("Div", x, beside)))
-    behind = g.add("Less", x, zero, dtype=bool)
-    straight = g.add("Where", behind, g.constant(np.pi, dtype), zero, dtype=dtype)
+    straight = g.add("Where", negative(g, x), g.constant(np.pi, dtype), zero, dtype=dtype)
+    straight = g.add("Where", under, g.add("Neg", straight), straight, dtype=dtype)
     other = g.add("Where", level, straight, steep, dtype=dtype)
-    return [g.add("Where", right, direct, other, dtype=dtype)]
+    found = g.add("Where", right, direct, other, dtype=dtype)
+    return [g.add("Where", g.add("Equal", x, x, dtype=bool), found, x, dtype=dtype)]
 
 
 def _tangent(g: Graph, e: Equation) -> list[str]:
