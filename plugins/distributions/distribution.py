@@ -198,7 +198,8 @@ class Distribution:
 
     def _complete(self, x: Array) -> Array:
         """A point with all its elements: one that stood for several would be another point."""
-        shape, n = tuple(getattr(x, "shape", ())), len(self.event_shape)
+        given, n = plain(x), len(self.event_shape)
+        shape = () if isinstance(given, (int, float)) else as_variable(given).shape
         if len(shape) < n or shape[len(shape) - n :] != self.event_shape:
             raise InvalidType(
                 f"x.shape[-{n}:] == {self.event_shape}, the shape of a point",

@@ -748,6 +748,8 @@ def test_points_of_too_few_elements_are_refused(make):
     for x in (1.0, np.float32(1), np.ones(1), drawn[..., :1], drawn[..., :2]):
         with pytest.raises(core.errors.InvalidType, match=r"the shape of a point"):
             ours.log_prob(x)
+    with pytest.raises(TypeError, match=r"got list.*Make an array of it"):
+        ours.log_prob(drawn[0].tolist())
 
 
 @pytest.mark.parametrize("given", [3, np.zeros(2)])
