@@ -171,7 +171,7 @@ def _divided(files: list[Found], contents: dict[Path, Content]) -> Iterator[list
     own = {f.folder for f in files if contents[f.path].log or contents[f.path].records}
     damaged = {f.folder for f in files if contents[f.path].problem}
     own |= {folder for folder in damaged if not any(_below(folder, other) for other in own)}
-    if not own and files:
+    if not own and any(_is_shown(f, contents[f.path]) for f in files):
         own = {""}
     divided: dict[str, list[Found]] = {}
     for found in files:
@@ -298,6 +298,11 @@ class _Run:
                         found.setdefault(name, []).append(told)
         names = list(found)[:MOST_HISTOGRAMS]
         return [{"name": shown(name), "records": found[name][-MOST_FRAMES:]} for name in names]
+
+
+def _is_shown(found: Found, content: Content) -> bool:
+    """Whether it is something to look at also where there is no log."""
+    return _is_picture(found) or content.graph is not None or bool(content.histograms)
 
 
 def _is_picture(found: Found) -> bool:

@@ -209,6 +209,7 @@ def test_a_report_that_cannot_be_written_is_told(folder, capsys):
 
 def test_a_report_of_no_run_says_so(folder, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "notes.txt").write_text("other files\n")
     file = str(tmp_path / "report.html")
     assert main(["report", str(tmp_path / "empty"), "-o", file]) == 0
     assert f"There is no run in {tmp_path / 'empty'}" in capsys.readouterr().out
