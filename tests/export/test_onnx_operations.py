@@ -202,6 +202,16 @@ def test_angles_and_logarithms_at_infinities_zeros_and_what_is_no_number(dtype):
         compare(exported(_on_arrays(call), (x, y), batch=None), (x, y), call(x, y))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_are_divided_to_whole_numbers_by_their_rests(dtype):
+    """The quotient of 1 and 0.1 is rounded to 10, but 0.1 is less than 10 times in 1."""
+    ends = np.array([0, 1, -1, 0.1, -0.1, 0.3, 3, 1e-4, -7, np.inf, -np.inf, np.nan], dtype)
+    x, y = [a.ravel() for a in np.meshgrid(ends, ends)]
+    call = lambda x, y: (x // y, x % y, x // 0.1)  # noqa: E731
+    with np.errstate(all="ignore"):
+        compare(exported(_on_arrays(call), (x, y), batch=None), (x, y), call(x, y))
+
+
 def test_masks_of_variables():
     call = lambda x: (~(x > 0), x.__array_namespace__().count_nonzero(x > 0, axis=1))  # noqa: E731
     for x in (X, X[:1], np.concatenate([X, X])):

@@ -88,9 +88,22 @@ def _power(g: Graph, e: Equation) -> list[str]:
 def _floor_divide(g: Graph, e: Equation) -> list[str]:
     dtype = e.outputs[0].dtype
     x, y = (g.operand(each, dtype) for each in e.args[:2])
-    if dtype.kind == "f":
-        return [g.add("Floor", g.add("Div", x, y))]
-    return [g.add("Div", g.add("Sub", x, g.add("Mod", x, y)), y)]
+    if dtype.kind != "f":
+        return [g.add("Div", g.add("Sub", x, g.add("Mod", x, y)), y)]
+    # By the rest, as NumPy does it: the quotient may be rounded up to the next whole number.
+    rest, other = _rest(g, x, y)
+    whole = g.add("Div", g.add("Sub", x, rest), y)
+    less = g.add("Sub", whole, g.constant(1, dtype))
+    whole = g.add("Round", g.add("Where", other, less, whole, dtype=dtype))
+    none = g.add("Equal", y, g.constant(0, dtype), dtype=bool)
+    return [g.add("Where", none, g.add("Div", x, y), whole, dtype=dtype)]
+
+
+def _rest(g: Graph, x: str, y: str) -> tuple[str, str]:
+    """What is left of floats, with the sign of x, and where that is not the sign of y."""
+    rest = g.add("Mod", x, y, fmod=1)
+    apart = g.add("Mul", rest, g.add("Sign", y))
+    return rest, g.add("Less", apart, g.constant(0, g.dtype(x)), dtype=bool)
 
 
 def _remainder(g: Graph, e: Equation) -> list[str]:
@@ -98,9 +111,7 @@ def _remainder(g: Graph, e: Equation) -> list[str]:
     x, y = (g.operand(each, dtype) for each in e.args[:2])
     if dtype.kind != "f":
         return [g.add("Mod", x, y)]
-    rest = g.add("Mod", x, y, fmod=1)  # of the sign of x, where NumPy's is that of y
-    zero = g.constant(0, dtype)
-    other = g.add("Less", g.add("Mul", rest, y), zero, dtype=bool)
+    rest, other = _rest(g, x, y)
     return [g.add("Where", other, g.add("Add", rest, y), rest, dtype=dtype)]
 
 
