@@ -22,6 +22,7 @@ import core
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.convolution import convolution as kernels
 from backends.numpy_backend.kernels.compiled.convolution import (
+    direct,
     few_places,
     winograd,
     winograd_filters,
@@ -212,6 +213,17 @@ def test_filters_that_are_turned(case: Case, dtype: str) -> None:
         patch.setattr(kernels, "OWN", 1)
         patch.setattr(kernels, "LARGER", 1 << 30)
         compare(case, dtype, "contiguous")
+
+
+@given(cases(), st.sampled_from([1, 9, 16, 33, 70]), st.sampled_from(["float32", "float64"]))
+@example(Case(3, 2, 20, 1, (12, 12), (5, 5), (2, 1), (2, 1), bias=True), 70, "float32")
+@example(Case(1, 1, 2, 1, (40, 41), (3, 3), (1, 1), (4, 1), (2, 2), bias=True), 33, "float32")
+@example(Case(3, 1, 1, 1, (7, 20, 9), (3, 3, 2), (2, 1, 3), (1,) * 3, (1,) * 3), 16, "float64")
+def test_windows_that_are_read_where_they_lie(case: Case, filters: int, dtype: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct, "suits", lambda *args: True)
+        patch.setattr(direct, "FEW", 0)
+        compare(case._replace(filters=filters), dtype, "contiguous")
 
 
 @given(threes(), st.sampled_from(["float32", "float64"]))

@@ -18,6 +18,7 @@ from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.convolution import (
     depthwise,
     depthwise_of_few,
+    direct,
     few_places,
     pointwise,
     winograd,
@@ -98,7 +99,10 @@ def _of_shapes(
     else:
         lanes, limit = LANE_BYTES // dtype.itemsize, BAND // dtype.itemsize
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
-        compute = _convolving(plan, images, dtype, plan.sizes.rows, 1, floor)
+        if direct.suits(plan.sizes, images, dtype.itemsize):
+            compute = direct.convolving(plan, images, dtype, floor)
+        else:
+            compute = _convolving(plan, images, dtype, plan.sizes.rows, 1, floor)
 
     def run(x: Array, W: Array, b: Array | None = None, y: Array | None = None) -> tuple[Array]:
         y = np.empty(shape, dtype) if y is None else y
@@ -186,7 +190,7 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
         (depthwise_of_few if few else depthwise).filter_gradient(g, x, y, W)
     else:
         plan = plan_of(axes_of(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
-        _correlate(plan, x, y, W)
+        (direct.filter_gradient if direct.suits_sums(plan.sizes) else _correlate)(plan, x, y, W)
     return W
 
 
