@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled.convolution import convolution as kernels
 from backends.numpy_backend.kernels.compiled.convolution import (
+    along_rows,
     direct,
     few_places,
     winograd,
     winograd_filters,
 )
+from backends.numpy_backend.kernels.compiled.convolution import convolution as kernels
 from backends.numpy_backend.kernels.compiled.convolution import plans as convolution_plans
 from backends.numpy_backend.kernels.compiled.convolution.plans import axes_of
 from backends.numpy_backend.kernels.emitter import Registers, registers
@@ -226,6 +227,17 @@ def test_windows_that_are_read_where_they_lie(case: Case, filters: int, dtype: s
         compare(case._replace(filters=filters), dtype, "contiguous")
 
 
+@given(cases(), st.sampled_from(["float32", "float64"]))
+@example(Case(2, 2, 3, 3, (12, 40), (5, 5), (2, 1), (2, 1), bias=True), "float32")
+@example(Case(1, 1, 2, 17, (40, 91), (3, 3), (1, 3), (4, 1), (2, 2), bias=True), "float32")
+@example(Case(3, 1, 1, 9, (7, 5, 19), (3, 3, 2), (2, 1, 1), (1,) * 3, (1,) * 3), "float64")
+def test_rows_of_windows(case: Case, dtype: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct, "suits", lambda *args: False)
+        patch.setattr(along_rows, "suits", lambda *args: True)
+        compare(case, dtype, "contiguous")
+
+
 @given(threes(), st.sampled_from(["float32", "float64"]))
 def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -382,6 +394,7 @@ compiler.SMALL = -1
 case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 tests.compare(tests.Case(2, 3, 1, 2, (9, 27), (3, 3)), "float32", "contiguous")
+tests.compare(tests.Case(2, 3, 4, 5, (9, 49), (3, 3)), "float32", "contiguous")
 tests.compare(tests.Case(2, 1, 32, 27, (7, 9), (3, 3)), "float32", "contiguous")
 case = tests.Case(9, 1, 32, 27, (3, 2), (3, 3), pad=(1, 1), bias=True)
 tests.compare(case, "float32", "contiguous")

@@ -16,6 +16,7 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled.convolution import (
+    along_rows,
     depthwise,
     depthwise_of_few,
     direct,
@@ -99,8 +100,13 @@ def _of_shapes(
     else:
         lanes, limit = LANE_BYTES // dtype.itemsize, BAND // dtype.itemsize
         plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
-        if direct.suits(plan.sizes, images, dtype.itemsize):
+        rows = along_rows.suits(plan.sizes, dtype.itemsize)
+        if not (rows and filters <= along_rows.FEW) and direct.suits(
+            plan.sizes, images, dtype.itemsize
+        ):
             compute = direct.convolving(plan, images, dtype, floor)
+        elif rows:
+            compute = along_rows.convolving(plan, images, dtype, floor)
         else:
             compute = _convolving(plan, images, dtype, plan.sizes.rows, 1, floor)
 

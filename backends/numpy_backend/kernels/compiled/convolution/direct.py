@@ -23,12 +23,11 @@ from backends.numpy_backend.kernels.compiled.convolution.plans import (
     LOWEST,
     Plan,
     biases_of,
+    divided,
     is_small,
-    parts,
-    parts_at_most,
     scratch,
 )
-from backends.numpy_backend.kernels.compiled.convolution.room import Sizes, put
+from backends.numpy_backend.kernels.compiled.convolution.room import Sizes, bands_of, put
 from backends.numpy_backend.kernels.compiled.products.panels import (
     add_multiples,
     copy,
@@ -107,14 +106,6 @@ def _products(
 _products.emit.overlapping = (0, 1)  # sums go on where they are
 
 
-def _bands(e: Emitter, s: Sizes, start: Any, stop: Any) -> Any:
-    """Bands of images: the image, its first row of windows, and how many windows there are."""
-    bands = (s.out_d + s.band - 1) // s.band
-    with e.loop(stop, 1, start) as unit:
-        row = unit % bands * s.band
-        yield unit // bands, row, s.band.least(s.out_d - row) * s.out_h * s.out_w
-
-
 def _panels(e: Emitter, s: Sizes, turned: Any, low: Any, high: Any) -> Any:
     """Panels of filters: the first, how many, and their memory, with a tile behind the places."""
     across = 2 * e.lanes
@@ -152,7 +143,7 @@ def _convolution(
             fill(e, panel, s.rows * across, across, e.constant(0.0))
             with e.when(bias.is_not(0)):
                 copy(e, panel, s.rows * across, b, first + f, filters)
-        for n, row, count in _bands(e, s, start, stop):
+        for n, row, count in bands_of(e, s, start, stop):
             image = (n * s.groups + group) * s.channels * s.elements
             put(e, room, e.at(x, image), s.channels, row * s.stride_d, sizes)
             with e.loop(count, TOGETHER) as q:
@@ -193,7 +184,7 @@ def _filter_gradient(
     fill(e, room, 0, s.channels * s.plane, e.constant(0.0))
     for _, _, panel in _panels(e, s, turned, low, high):
         fill(e, panel, 0, s.rows * across, e.constant(0.0))
-    for n, row, count in _bands(e, s, start, stop):
+    for n, row, count in bands_of(e, s, start, stop):
         image = (n * s.groups + group) * s.channels * s.elements
         put(e, room, e.at(x, image), s.channels, row * s.stride_d, sizes)
         with e.loop(count, SUMMED) as q:
@@ -312,15 +303,6 @@ def suits_sums(s: Sizes) -> bool:
     return bool(s.filters > FEW)
 
 
-def _divided(s: Sizes, images: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Ranges of filters and of bands for threads: of what takes longer to make ready for each."""
-    many = parts_at_most(images * s.places * s.groups * s.filters * s.rows)
-    bands = images * -(-s.out_d // s.band)
-    if bands >= many and s.filters * s.rows <= images * s.channels * s.elements:
-        return [(0, s.filters)], parts(bands, 1, many)
-    return parts(s.filters, PANEL // 2, min(many, num_threads())), [(0, bands)]
-
-
 def _memory(s: Sizes, ranges: list[tuple[int, int]], dtype: Any, threads: int) -> list[Array]:
     """For each thread: the room, turned filters with a row of biases, and turned results."""
     most = -(-max([high - low for low, high in ranges]) // PANEL) * PANEL
@@ -337,10 +319,10 @@ def convolving(
 ) -> Callable[[Array, Array, Array | None, Array], None]:
     """What computes `y`."""
     s, threads = plan.sizes, num_threads()
-    ranges, spans = _divided(s, images)
+    ranges, spans = divided(s, images, PANEL // 2)
     small = is_small(images * s.places * s.groups * s.filters * s.rows)
     known = plan.offsets, _windows(s), plan.numbers
-    divided = [(*r, *s, 0) for r in ranges for s in spans]
+    each = [(*r, *s, 0) for r in ranges for s in spans]
 
     def compute(x: Array, W: Array, b: Array | None, y: Array) -> None:
         biases, bias = biases_of(b, dtype)
@@ -348,7 +330,7 @@ def convolving(
         arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *known)
         numbers = bias, dtype.type(floor)
         parallel.each(
-            convolve_directly, [(*arrays, *numbers, *part) for part in divided], threads, small
+            convolve_directly, [(*arrays, *numbers, *part) for part in each], threads, small
         )
 
     return compute
@@ -357,17 +339,17 @@ def convolving(
 def filter_gradient(plan: Plan, x: Array, y: Array, W: Array) -> None:
     """`W`, as sums over parts of the images."""
     s, dtype, threads = plan.sizes, x.dtype, num_threads()
-    ranges, spans = _divided(s, len(x))
+    ranges, spans = divided(s, len(x), PANEL // 2)
     sums = [W.reshape(-1), *[np.empty(W.size, dtype) for _ in spans[1:]]]
     arrays = contiguous(x, y)
     panels = _memory(s, ranges, dtype, threads)
     known = (*panels, plan.offsets, _windows(s), plan.numbers)
-    divided = [
+    each = [
         (*arrays, total, *known, group, *r, *span, 0)
         for group in range(s.groups)
         for r in ranges
         for total, span in zip(sums, spans, strict=True)
     ]
-    parallel.each(correlate_directly, divided, threads, is_small(y.size * s.rows))
+    parallel.each(correlate_directly, each, threads, is_small(y.size * s.rows))
     for more in sums[1:]:
         sums[0] += more

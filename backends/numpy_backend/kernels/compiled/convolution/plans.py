@@ -123,6 +123,20 @@ def parts_at_most(products: int, weight: int = 1) -> int:
     return min(most, threads * 2) if threads > 1 else 1
 
 
+def divided(
+    s: Sizes, images: int, unit: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Ranges of filters and of bands for threads: of what takes longer to make ready for each.
+
+    Ranges of filters begin at multiples of `unit`.
+    """
+    many = parts_at_most(images * s.places * s.groups * s.filters * s.rows)
+    bands = images * -(-s.out_d // s.band)
+    if bands >= many and s.filters * s.rows <= images * s.channels * s.elements:
+        return [(0, s.filters)], parts(bands, 1, many)
+    return parts(s.filters, unit, min(many, num_threads())), [(0, bands)]
+
+
 def is_small(products: int, weight: int = 1) -> bool:
     """Whether so many take less time than waiting for a busy processor may."""
     return products * weight < parallel.SMALL * LEAST

@@ -98,6 +98,14 @@ class Walk:
             self.place[3].set(e.choose(ends, 0, w + run))
 
 
+def bands_of(e: Emitter, s: Sizes, start: Any, stop: Any) -> Iterator[Any]:
+    """Bands of images: the image, its first row of windows, and how many windows there are."""
+    bands = (s.out_d + s.band - 1) // s.band
+    with e.loop(stop, 1, start) as unit:
+        row = unit % bands * s.band
+        yield unit // bands, row, s.band.least(s.out_d - row) * s.out_h * s.out_w
+
+
 def maps(e: Emitter, s: Sizes, q: Any, count: Any) -> Iterator[Any]:
     """The `count` places from `q` on, by images: lane of a panel, image, place, and how many."""
     lane = e.variable(e.number(0))
