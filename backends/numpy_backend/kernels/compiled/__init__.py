@@ -28,6 +28,8 @@ COMPUTE = {
         "activation.softmax:Softmax": "loss.softmax:softmax",
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
+        "array.concat:Concat": "array.copies:concat",
+        "array.pad:ConstantPad": "array.copies:constant_pad",
         "array.resize_images:ResizeImages": "array.resizing:resize_images",
         "array.where:Where": "array.choice:where",
         "array.where:WhereNumber": "array.choice:where_number",
