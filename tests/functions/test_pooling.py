@@ -240,6 +240,13 @@ def test_regions_have_gradients_of_images_alone(name):
     assert empty.shape == (0, 1, 2, 2)
 
 
+def test_the_gradient_of_a_region_of_infinities_stays_within_it():
+    x = core.Variable(np.full((1, 1, 4, 5), -np.inf))
+    y = F.roi_max_pooling_2d(x, np.array([[2.0, 3, 4, 5]]), np.zeros(1, "i"), 1, 1.0)
+    y.backward()
+    assert y.array.item() == -np.inf and np.argwhere(x.grad).tolist() == [[0, 0, 2, 3]]
+
+
 REGION, OF_IMAGE = np.zeros((1, 4), "f"), np.zeros(1, "i")
 OF_ELEMENTS = {
     "roi_pooling_2d": lambda x: F.roi_pooling_2d(x, np.zeros((1, 5), "f"), 2, 2, 1.0),

@@ -62,8 +62,12 @@ class _RegionMax(FunctionNode):
 
 def _masked(xp: Any, x: Any, mask: Any, axis: int) -> tuple[Any, Any]:
     """The maximum along an axis of the elements that a mask leaves, and its index."""
-    left = xp.where(mask, x, xp.full_like(x, -float("inf")))
-    return xp.max(left, axis=axis), xp.argmax(left, axis=axis)
+    lowest = -float("inf")
+    left = xp.where(mask, x, xp.full_like(x, lowest))
+    top, place = xp.max(left, axis=axis), xp.argmax(left, axis=axis)
+    # Where all that are left are -inf they equal the others, of which the first may be one.
+    first = xp.argmax(xp.astype(mask, xp.int8), axis=axis)
+    return top, xp.where(top == lowest, first, place)
 
 
 def in_order(xp: Any, rois: Array) -> Any:
