@@ -115,6 +115,17 @@ def test_gradients_of_cross_entropies_of_sigmoids_are_loops(reduce, monkeypatch)
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 2)])
+def test_gradients_of_ignored_labels_are_0_whatever_comes(shape, smoothing):
+    x, t = core.Variable(np.ones(shape, "f")), np.ones((3, *shape[2:]), "i")
+    t[1] = -1
+    y = F.softmax_cross_entropy(x, t, reduce="no", label_smoothing=smoothing)
+    y.grad = np.where(t == -1, np.nan, np.ones_like(y.array))
+    y.backward()
+    assert (x.grad[1] == 0).all() and (x.grad[::2] != 0).all()
+
+
 @pytest.mark.parametrize("label", [2, -2, 2**40])
 def test_a_label_of_no_class_is_told_of(label):
     t = np.zeros((40, 50), int)

@@ -348,8 +348,10 @@ def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         _divide(_shares, scores, labels, f.ignore_label, *kept, gx)
     gx = gx.reshape(x.shape)
     if f.label_smoothing:
+        ignored = f.w == 0
+        g = np.where(ignored, g.dtype.type(0), g)  # which may be NaN there, as in `_shares`
         gx -= np.expand_dims(g * f.spread, 1)
-        places = np.expand_dims(np.where(f.w == 0, 0, labels.reshape(f.w.shape)), 1)
+        places = np.expand_dims(np.where(ignored, 0, labels.reshape(f.w.shape)), 1)
         kept_back = np.expand_dims(g * f.w, 1) * x.dtype.type(f.label_smoothing)
         np.put_along_axis(gx, places, np.take_along_axis(gx, places, 1) + kept_back, 1)
     return (gx, None)
