@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
-from core import iterators, optimizer_hooks, optimizers, training
+from core import datasets, iterators, optimizer_hooks, optimizers, training
 from core.errors import UpdateError
 from core.serializers import load_npz, save_npz
 from core.training import extensions
@@ -165,6 +165,41 @@ def test_an_error_in_a_part_leaves_nothing_behind():
     several.update()  # of the next batches
     updater(plain, 6, DATA[6:]).update()
     assert_near(optimizer, plain)
+
+
+@given(st.integers(0, 2), st.integers(0, 1))
+def test_an_error_of_the_dataset_loses_no_batch(batch, within):
+    optimizer, plain, failing = started(), started(), [2 * batch + within]
+
+    def example(x):
+        if failing and (x == DATA[failing[0]]).all():
+            raise OSError("no such file")
+        return x
+
+    data = datasets.TransformDataset(DATA, example)
+    several, one = updater(optimizer, 2, data, accumulate=3), updater(plain, 6)
+    with pytest.raises(OSError, match="no such file"):
+        several.update()
+    failing.clear()
+    for _ in range(3):
+        several.update()
+        one.update()
+        assert several.previous_epoch_detail == one.previous_epoch_detail
+        assert several.epoch_detail == one.epoch_detail
+    assert_near(optimizer, plain)
+
+
+def test_what_a_file_is_loaded_over_is_not_gone_on_with(tmp_path):
+    optimizer, failing = started(), [2]
+    data = datasets.TransformDataset(np.arange(24), lambda i: 1 // (i not in failing) * DATA[i])
+    several = updater(optimizer, 2, data, accumulate=3)
+    save_npz(tmp_path / "begun", several)
+    with pytest.raises(ZeroDivisionError):
+        several.update()
+    failing.clear()
+    load_npz(tmp_path / "begun", several)
+    several.update()
+    assert several.epoch_detail == 6 / 24
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.0, "2", None])

@@ -14,7 +14,7 @@ from core.errors.kinds import checked
 from core.errors.set_by_init import set_by_init
 from core.link import Link
 from core.link.recurrent_state import serialize_carried
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from core.training import Updater
 from plugins.training.calling import call_with
@@ -88,6 +88,7 @@ class StandardUpdater(Updater):
         self._unused = capture is not False or accumulate != 1  # until update_core has seen them
         self.iteration = 0
         self._began_at: float | None = None  # epoch_detail when the last of several batches began
+        self._fetched: list[Any] = []  # of the step under way, for which more are to come
         self._device = device
         self._input_device = device if input_device is None else input_device
         self._check()
@@ -287,13 +288,18 @@ class StandardUpdater(Updater):
             raise
 
     def _next_batches(self) -> list[Any]:
-        """The batches of a step; fewer, where the iterator comes to its end within them."""
-        began_at = getattr(self, "epoch_detail", None)
-        batches = [self.next_batch()]
-        self._began_at = began_at
+        """The batches of a step; fewer, where the iterator comes to its end within them.
+
+        Where the dataset raises within them, those before stay for the update that is tried again.
+        """
+        if not self._fetched:
+            began_at = getattr(self, "epoch_detail", None)
+            self._fetched.append(self.next_batch())
+            self._began_at = began_at
         with suppress(StopIteration):
-            while len(batches) < self.accumulate:
-                batches.append(self.next_batch())
+            while len(self._fetched) < self.accumulate:
+                self._fetched.append(self.next_batch())
+        batches, self._fetched = self._fetched, []
         return batches
 
     def next_batch(self) -> Any:
@@ -325,6 +331,8 @@ class StandardUpdater(Updater):
         self.iteration = serializer("iteration", self.iteration)
         if self.accumulate != 1:
             self._began_at = serializer.optional_value("began_at", self._began_at)
+        if isinstance(serializer, Deserializer):
+            self._fetched = []
 
 
 def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
