@@ -208,9 +208,10 @@ class GradientMethod(DeclaredByRule, Accumulating):
     def _make(self, steps: list[Step], prepared: PreparedStep | None = None) -> None:
         """Make the steps together: all have begun before the first changes its parameter.
 
-        Those that are `prepared` have nothing to begin with.
+        That is so of hooks before the steps as well, which may raise. Those that are `prepared`
+        have nothing to begin with.
         """
-        self._under_way = steps
+        self._under_way, t = steps, self.t
         try:
             for step in steps if prepared is None else ():
                 step.begin(self._loss_scale)
@@ -218,12 +219,15 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 step.let_change()
             self.call_hooks("pre")
             self.before_step(steps)
+            self.t += 1  # as hooks of rules see it
+            for step in steps:
+                step.call_hooks()
         except BaseException:
+            self.t = t
             for step in steps:
                 step.undo()
             raise
         else:
-            self.t += 1
             if prepared is None or not prepared.moved(self):
                 together.make(steps)
         finally:

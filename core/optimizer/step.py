@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Step:
-    """A step of a parameter that is under way: `begin`, then hooks of the optimizer, then `make`.
+    """A step of a parameter that is under way: `begin`, hooks of optimizer and rule, then `make`.
 
     `grad` is the gradient that came, and `loss_scale` the factor that backward has put on it.
     `work` is what hooks and the rule get: once the step has begun, its `grad` is the true gradient,
@@ -88,10 +88,16 @@ class Step:
         """Whether the step is still to be made: hooks may freeze the rule or drop the gradient."""
         return self.rule.enabled and self.work.grad is not None
 
-    def make(self) -> None:
-        """Count the step and change the parameter, if that is due."""
-        if self.due:
-            self.rule._run(self.work)
+    def call_hooks(self) -> None:
+        """Call the hooks of the rule before the step, if that is due."""
+        if self.rule._hooks.pre and self.due:
+            self.rule._call_hooks_before(self.work)
+
+    def call_hooks_after(self) -> None:
+        """Call the hooks of the rule after the step, which has been made, and finish it."""
+        try:
+            self.rule._call_hooks_after(self.work)
+        finally:
             self.finish()
 
     def finish(self) -> None:

@@ -1,5 +1,8 @@
 """Steps that are made together: one call of a backend's kernel for all parameters alike.
 
+Hooks of rules after their steps are called when all parameters have changed: where one raises, none
+is left behind.
+
 A kernel in the section `update_all` is called as `kernel(rule, xp, params, grads, states)`. Each of
 the lists has an entry per parameter: its array, its gradient, and the mapping of the rule's state.
 They are of one device; all their rules have the class, the hyper-parameters and the count `t` of
@@ -12,6 +15,7 @@ library that compiles functions (`Backend.stage`) gets one of all steps without 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import Any
 
 from core.arrays.backend import Backend
@@ -24,6 +28,7 @@ Kernel = Callable[..., Any]
 def make(steps: Iterable[Step]) -> None:
     """Make all steps that are due: those alike together, where there is a kernel for them."""
     launches: dict[tuple[Any, ...], list[Step]] = {}  # by what they have in common
+    hooked: list[Step] = []
     for step in steps:
         if not step.due:
             continue
@@ -35,12 +40,20 @@ def make(steps: Iterable[Step]) -> None:
             if kernel is None and not backend.mutable and backend.stage is not None:
                 kernel = staged.update_all
         if kernel is None:
-            step.make()
+            rule._run(step.work)
+            if rule._hooks.post:
+                hooked.append(step)
+            else:
+                step.finish()
             continue
         alike = kernel, backend, spec.device, type(rule), rule.t, rule.hyperparam.key()
         launches.setdefault(alike, []).append(step)
     for (kernel, backend, *_), members in launches.items():
         _launch(kernel, backend, members)
+    if hooked:
+        with ExitStack() as after:  # which calls the others where one raises
+            for step in reversed(hooked):
+                after.callback(step.call_hooks_after)
 
 
 def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:

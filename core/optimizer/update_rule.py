@@ -230,7 +230,12 @@ class UpdateRule(KnownAttributes):
         """
         step = Step.of(param, self)
         if step is not None:
-            step.begin()
+            try:
+                step.begin()
+                step.call_hooks()
+            except BaseException:
+                step.undo()
+                raise
             together.make([step])
 
     def _work_on(self, param: Parameter) -> Parameter:
@@ -289,22 +294,27 @@ class UpdateRule(KnownAttributes):
     def _count(self) -> None:
         _set_t(self, self.t + 1)
 
-    def _run(self, work: Parameter) -> None:
-        """Count a step and make it, between the hooks of this rule."""
+    def _call_hooks_before(self, work: Parameter) -> None:
+        """Call the hooks before a step; they see its number, though it may still be given up."""
         self._count()
-        hooks, spec = self._hooks, work._spec
         try:
-            for hook in hooks.pre:
+            for hook in self._hooks.pre:
                 hook(self, work)
-        except BaseException:
-            _set_t(self, self.t - 1)  # hooks see the number of a step that is not made now
-            raise
+        finally:
+            _set_t(self, self.t - 1)
+
+    def _call_hooks_after(self, work: Parameter) -> None:
+        for hook in self._hooks.post:
+            hook(self, work)
+
+    def _run(self, work: Parameter) -> None:
+        """Count a step and make it."""
+        self._count()
+        spec = work._spec
         if self.follows_step and spec is not None and spec.device is None:
             self._run_step(work)  # there is no device to enter
         else:
             self.update_core(work)
-        for hook in hooks.post:
-            hook(self, work)
 
     @checked
     def use_fp32_update(self, flag: bool = True) -> None:

@@ -66,11 +66,14 @@ class Draws:
         if self._rounds is not None:
             self._rounds += 1
 
-    def begin(self, rule: UpdateRule | None, t: int) -> None:
-        """Draw from a stream that the parameter of a rule has to itself, wherever that is."""
+    def begin(self, rule: UpdateRule | None, t: int, after: bool = False) -> None:
+        """Draw from a stream that the parameter of a rule has to itself, wherever that is.
+
+        What is drawn `after` steps is nothing that was drawn before them.
+        """
         if self._rounds is not None and self._seed is not None:
             seed = self._seed + (1 + self._numbers.get(id(rule), -1)) * _APART
-            draws = (t << 32) + (self._rounds << 16)
+            draws = (t << 32) + (after << 31) + (self._rounds << 16)
             random_streams.set_stream_state({"seed": seed & _WORD, "draws": draws})
 
 

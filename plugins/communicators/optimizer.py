@@ -477,10 +477,15 @@ class _Drawing(Step):
         made._optimizer = optimizer
         return made
 
-    def make(self) -> None:
-        """Make the step."""
+    def call_hooks(self) -> None:
+        """Call the hooks of the rule before the step."""
         self._optimizer._draws.begin(self.rule, self._optimizer.t)
-        super().make()
+        super().call_hooks()
+
+    def call_hooks_after(self) -> None:
+        """Call the hooks of the rule after the step."""
+        self._optimizer._draws.begin(self.rule, self._optimizer.t, after=True)
+        super().call_hooks_after()
 
 
 def _trained(named: list[tuple[str, Parameter]]) -> list[str]:

@@ -655,6 +655,43 @@ def test_a_step_before_which_a_hook_raises_is_not_counted():
     assert seen == [1] and rule.t == 0 and optimizer.target.p0.array == 1.0
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Lion"])
+def test_hooks_of_rules_that_raise_leave_no_parameter_behind(name, place, dtype):
+    def fails(rule, param):
+        seen.append(rule.t)
+        if failing and len(seen) == place + 1:
+            raise RuntimeError("not this one")
+
+    def trained(timing, steps):
+        model = model_of([1.0], [2.0], [3.0], [4.0], dtype=dtype)
+        optimizer = getattr(optimizers, name)(0.5).setup(with_gradients(model, *[[1.0]] * 4))
+        optimizer.use_fp32_update()
+        optimizer.set_loss_scale(0.5)
+        for i in (0, 1, 3):
+            getattr(model, f"p{i}").update_rule.add_hook(fails, timing=timing)
+        for _ in range(steps):
+            optimizer.update()
+        return optimizer
+
+    def state_of(optimizer):
+        values = [p.array.tolist() for p in optimizer.target.params()]
+        return optimizer.t, values, [p.update_rule.t for p in optimizer.target.params()]
+
+    for timing in ("pre", "post"):
+        seen, failing = [], False
+        started, stepped = trained(timing, 0), trained(timing, 1)
+        seen, failing, optimizer = [], True, trained(timing, 0)
+        with pytest.raises(RuntimeError, match="not this one"):
+            optimizer.update()
+        assert state_of(optimizer) == state_of(started if timing == "pre" else stepped)
+        assert {*seen} == {1} and len(seen) == (place + 1 if timing == "pre" else 3)
+        if timing == "pre":
+            optimizer.update()  # tried again, of the gradients that there were
+            assert state_of(optimizer) == state_of(stepped)
+
+
 def test_state_follows_the_parameter_to_another_backend():
     model = with_gradients(model_of([1.0, 2.0]), [1.0, 1.0])
     optimizer = optimizers.MomentumSGD(lr=0.5).setup(model)
