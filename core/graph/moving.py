@@ -56,6 +56,7 @@ class Moving:
     def zerograd(self: Any) -> None:
         """Set the gradient to zeros."""
         self.grad = self.xp.zeros_like(self.array)
+        self.loss_scale = None
 
     def addgrad(self: Any, var: Variable) -> None:
         """Add the gradient of `var`, which may be on any device, to this one's."""

@@ -209,6 +209,8 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         source = self._source or self._constant
         if source is not None:
             source.set_grad(None)
+        if Variable._scaled:
+            self.loss_scale = None  # that of a gradient which is no longer there
 
     def backward(
         self,

@@ -367,6 +367,19 @@ def test_a_scale_of_ones_own_backward_is_divided_out(scales, make):
     assert trained[0] == trained[1]
 
 
+@pytest.mark.parametrize("clear", [core.Link.cleargrads, core.Link.zerograds])
+def test_a_scale_goes_with_the_gradients_that_it_was_of(clear):
+    model = core.Link()
+    with model.init_scope():
+        model.p = core.Parameter(np.ones(2))
+    optimizer = optimizers.SGD(1.0).setup(model)
+    F.sum(model.p**2).backward(loss_scale=1024.0)
+    clear(model)
+    model.p.grad = np.full(2, 0.25)  # a true gradient of one's own
+    optimizer.update()
+    assert model.p.array.tolist() == [0.75, 0.75]
+
+
 def test_a_scale_of_ones_own_backward_keeps_small_gradients():
     model = core.Link()
     with model.init_scope():
