@@ -67,8 +67,8 @@ def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     a, b, x = [xp.astype(each, xp.float64) for each in (a, b, x)]
     inside = (x > 0) & (x < 1)
     point = xp.where(inside, x, 0.5)
-    known = LGamma().evaluate(a + b) - LGamma().evaluate(a) - LGamma().evaluate(b)
-    log = (a - 1.0) * xp.log(point) + (b - 1.0) * xp.log1p(-point) + known
+    log = formulas.log_beta_density(xp, a, b, point, 1.0 - point)
+    log = log - xp.log(point) - xp.log1p(-point)
     return xp.astype(xp.where(inside, xp.exp(log), 0.0), dtype)
 
 

@@ -8,7 +8,7 @@ along with them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, nan, pi
+from math import inf, log, nan, pi
 from typing import Any, TypeAlias
 
 from core.functions import Digamma, LGamma, Ndtr
@@ -204,9 +204,36 @@ def _gamma_fraction(xp: Any, a: Sloped, x: Any) -> Sloped:
 
 
 def log_beta_density(xp: Any, a: Any, b: Any, x: Any, y: Any) -> AnyArray:
-    """The logarithm of x^a y^b / B(a, b), where y is 1 - x."""
-    known = _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b)
-    return a * xp.log(x) + b * xp.log(y) + known
+    """The logarithm of x^a y^b / B(a, b), where y is 1 - x; precise where a or b is large, too."""
+    n = a + b
+    large = n > 2 * _STIRLING
+    below = a * xp.log(x) + b * xp.log(y) + _log_gamma(n) - _log_gamma(a) - _log_gamma(b)
+    # By Stirling's formula it is that of the ratios of x and y to their means, which are near 1.
+    apart = xp.where(large, x * b - y * a, 0.0)
+    above = _apart(xp, a, x, n, apart / a) + _apart(xp, b, y, n, -apart / b)
+    rest = _correction(xp, n) - _correction(xp, a) - _correction(xp, b)
+    above = above + 0.5 * (xp.log(a) - xp.log(n) + xp.log(b) - log(2 * pi)) + rest
+    return xp.where(large, above, below)
+
+
+def _apart(xp: Any, a: Any, x: Any, n: Any, mu: Any) -> AnyArray:
+    """a (log(1 + mu) - mu), where 1 + mu is x n / a."""
+    near = xp.abs(mu) < 0.5
+    m = xp.where(near, mu, 0.0)
+    logarithm = xp.where(near, xp.log1p(m), xp.log(x) + xp.log(n) - xp.log(a))
+    return a * (logarithm - mu)
+
+
+def _correction(xp: Any, a: Any) -> AnyArray:
+    """Log Γ(a) - (a - 1/2) log a + a - log(2π) / 2."""
+    large = a > _STIRLING
+    inverse = 1.0 / xp.where(large, a, _STIRLING)
+    square = inverse * inverse
+    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
+    few = xp.where(large, 1.0, a)
+    return xp.where(
+        large, series, _log_gamma(few) - (few - 0.5) * xp.log(few) + few - 0.5 * log(2 * pi)
+    )
 
 
 def beta_tails(xp: Any, a: Any, b: Any, x: Any, y: Any) -> Pair:
@@ -223,7 +250,56 @@ def beta_slope(xp: Any, a: Any, b: Any, x: Any, y: Any, in_b: bool = False) -> A
 
 
 def _beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, Sloped]:
-    """Source: Press et al. 2007, "Numerical Recipes", section 6.4."""
+    """By a fraction, whose terms are as many as the root of the less of both, or by its limit."""
+    great = (a.value > _GREAT) & (b.value > _GREAT)
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    first, second = _where(xp, great, ones, a), _where(xp, great, ones, b)
+    few = xp.where(great, 0.5, x), xp.where(great, 0.5, y)
+    low, high = _summed_beta_tails(xp, first, second, *few)
+    if not bool(xp.any(great)):
+        return low, high
+    first, second = _where(xp, great, a, ones * _GREAT), _where(xp, great, b, ones * _GREAT)
+    found = _great_beta_tails(xp, first, second, x, y)
+    return _where(xp, great, found[0], low), _where(xp, great, found[1], high)
+
+
+def _great_beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, Sloped]:
+    """Source: Temme 1982, "The uniform asymptotic expansion of a class of integrals"."""
+    n = a.value + b.value
+    mean, rest = a.value / n, b.value / n
+    # What is farther from the mean than this has tails that are 0 in double precision.
+    most = 0.05 * xp.minimum(mean, rest)
+    apart = xp.clip(x * rest - y * mean, -most, most)
+    up, down = apart / mean, -apart / rest  # of the ratios of x and y to their means, less 1
+    cubes = [_cubic(xp, m) for m in (up, down)]
+    root = xp.sqrt(mean * rest)
+    cubic = -2.0 * root * (rest / mean * cubes[0] - mean / rest * cubes[1])
+    stretch = xp.sqrt(1.0 + cubic * apart / root)  # eta over what it is in the limit
+    zeroth = cubic / (stretch * (stretch + 1.0))
+    z = stretch * apart / root * xp.sqrt(n)
+    bell = xp.exp(-0.5 * z * z) / xp.sqrt(2 * pi * n)
+    low, high = (Ndtr().evaluate(s * z) - s * bell * zeroth for s in (1.0, -1.0))
+    bell = bell * (1.0 + z * zeroth / xp.sqrt(n)) * root / stretch
+    # The derivatives of z are -log(x / mean) / z and -log(y / rest) / z.
+    rates = [
+        sign * bell / size * (1.0 - m * (0.5 - m * cube))
+        for sign, size, m, cube in zip((-1, 1), (mean, rest), (up, down), cubes, strict=True)
+    ]
+    pairs = zip(a.slopes, b.slopes, strict=True)
+    slopes = [rates[0] * s + rates[1] * t for s, t in pairs]
+    return Sloped(low, *slopes), Sloped(high, *[-slope for slope in slopes])
+
+
+def _cubic(xp: Any, m: Any) -> AnyArray:
+    """(log(1 + m) - m + m² / 2) / m³, of small m."""
+    series = xp.zeros_like(m)
+    for n in range(15, 2, -1):
+        series = (1 / n if n % 2 else -1 / n) + m * series
+    return series
+
+
+def _summed_beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, Sloped]:
+    """By the tail on the side of the point, whose fraction converges."""
     density = xp.exp(log_beta_density(xp, a.value, b.value, x, y))
     both = _digamma(a.value + b.value)
     rates = xp.log(x) + both - _digamma(a.value), xp.log(y) + both - _digamma(b.value)
@@ -231,26 +307,27 @@ def _beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, 
     front = Sloped(density, *[density * (rates[0] * s + rates[1] * t) for s, t in pairs])
     left = x < (a.value + 1.0) / (a.value + b.value + 2.0)
     near, far = _where(xp, left, a, b), _where(xp, left, b, a)
-    tail = front / (near * _beta_fraction(xp, near, far, xp.where(left, x, y)))
+    tail = front / _beta_fraction(xp, near, far, xp.where(left, x, y), xp.where(left, y, x))
     ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
     rest = ones + tail * -1.0
     return _where(xp, left, tail, rest), _where(xp, left, rest, tail)
 
 
-def _beta_fraction(xp: Any, a: Sloped, b: Sloped, x: Any) -> Sloped:
-    """x^a (1 - x)^b / (a B(x; a, b)): 1 + d1 / (1 + d2 / (1 + ...))."""
-    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
-    whole = a + b
+def _beta_fraction(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> Sloped:
+    """x^a y^b / (B(a, b) I(x; a, b)), of which 1 - x is y, and neither is computed by the other.
+
+    Source: DiDonato and Morris 1992, "Significant digit computation of the incomplete beta function
+    ratios", equation 9.
+    """
+    whole, start = a + b, a * y + b * -x + 1.0
 
     def term(n: int) -> tuple[Sloped, Sloped]:
-        m = n // 2
-        if n % 2:
-            over = (a + float(2 * m)) * (a + float(2 * m + 1))
-            return (a + float(m)) * (whole + float(m)) * -x / over, ones
-        over = (a + float(2 * m - 1)) * (a + float(2 * m))
-        return (b + float(-m)) * (m * x) / over, ones
+        square = (b + float(-n)) * (n * x)
+        before, after = a + float(2 * n - 1), a + float(2 * n + 1)
+        up = (a + float(n - 1)) / before * ((whole + float(n - 1)) / before) * square * x
+        return up, square / before + (a + float(n)) / after * (start + n * (1.0 + y)) + float(n)
 
-    return fraction(xp, term, ones)
+    return fraction(xp, term, a / (a + 1.0) * start)
 
 
 # -- inverses -------------------------------------------------------------------------------------

@@ -638,6 +638,44 @@ def test_gamma_functions_of_great_shapes(backend, monkeypatch):
     np.testing.assert_allclose(found.array, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "strict"])
+def test_beta_functions_of_great_parameters(backend, monkeypatch):
+    """Their fraction seemed to have no end, and their density had lost its digits."""
+    home = core.backend.get(backend)
+
+    def of(a, b, z):
+        mean = a / (a + b)
+        x = mean + z * np.sqrt(mean * (b / (a + b)) / (a + b + 1))
+        given = [core.Variable(home.asarray(np.broadcast_to(y, x.shape) + 0.0)) for y in (a, b, x)]
+        low, high = Betainc.call(*given), Betaincc.call(*given)
+        slopes = core.grad([F.sum(low)], given)
+        return x, [home.to_host(y.array) for y in (low, high, *slopes)]
+
+    z = np.array([-6.0, -3.0, -0.5, -1e-6, 0.0, 0.3, 2.0, 5.0])
+    pairs = [(2e5, 2e5), (2e5, 3e8), (1e9, 1.2e5)]
+    summed = [of(*pair, z) for pair in pairs]
+    monkeypatch.setattr(incomplete_formulas, "_GREAT", 1e5)
+    for pair, (_, expected) in zip(pairs, summed, strict=True):
+        for found, summand in zip(of(*pair, z)[1], expected, strict=True):
+            np.testing.assert_allclose(found, summand, rtol=3e-6)
+    monkeypatch.undo()
+    for a in (0.01, 2.0, 1e3, 1e5, 1.1e7, 1e10, 1e15, 1e17):
+        for b in (1e10, 1e15, 1e17):
+            x, found = of(a, b, z[z > (-1 if a > 3 else 0)])
+            fits = x < 1e-5 if a > 1 else x < 1  # else x itself has few digits of 1 - x
+            np.testing.assert_allclose(found[1][fits], special.betaincc(a, b, x)[fits], rtol=1e-9)
+            density = S.gamma.logpdf(x, a, scale=1 / b)  # in the limit, of relative error x² b
+            fits = x * np.sqrt(b) < 1e-5
+            np.testing.assert_allclose(np.log(found[4])[fits], density[fits], rtol=1e-8)
+    points = D.Beta(np.array([4.38e13, 1e17, 2.0]), np.array([7.96e13, 1e17, 1e17]))
+    p = np.array([0.3, 0.9, 0.3])
+    share = 4.38 / 12.34  # of normal numbers, in the limit
+    first = share + special.ndtri(0.3) * np.sqrt(share * (1 - share) / 12.34e13)
+    expected = [first, 0.5 + special.ndtri(0.9) / np.sqrt(8e17)]
+    expected.append(special.gammaincinv(2.0, 0.3) / 1e17)
+    np.testing.assert_allclose(points.icdf(p).array, expected, rtol=1e-10)
+
+
 def test_students_tails_far_out():
     """From 1e100 on they were those at 1e100; they are powers there."""
     df, t = (x.ravel() for x in np.meshgrid([0.02, 0.1, 0.5, 1.0, 1.5], [1e9, 1e99, 1e120, 1e190]))
