@@ -217,7 +217,7 @@ def log_beta_density(xp: Any, a: Any, b: Any, x: Any, y: Any) -> AnyArray:
 
 
 def _apart(xp: Any, a: Any, x: Any, n: Any, mu: Any) -> AnyArray:
-    """a (log(1 + mu) - mu), where 1 + mu is x n / a."""
+    """A (log(1 + mu) - mu), where 1 + mu is x n / a."""
     near = xp.abs(mu) < 0.5
     m = xp.where(near, mu, 0.0)
     logarithm = xp.where(near, xp.log1p(m), xp.log(x) + xp.log(n) - xp.log(a))

@@ -18,6 +18,14 @@ from plugins.distributions.distribution import (
 from plugins.distributions.gumbel import EULER
 
 VANISHED = 1e4  # exp of its negative is 0 in double precision
+GREAT = 50.0  # shapes from which on logarithms of gamma functions, of nearly 1, cancel
+
+_ZETA = (
+    *(1.6449340668482264, 1.2020569031595943, 1.0823232337111382, 1.03692775514337),
+    *(1.0173430619844491, 1.0083492773819228, 1.0040773561979443, 1.0020083928260822),
+    *(1.0009945751278181, 1.0004941886041195),
+)
+"""Riemann's zeta function of 2, 3, ..., of which the series of log Γ(1 + x) is made."""
 
 
 class Weibull(Distribution):
@@ -93,5 +101,13 @@ class Weibull(Distribution):
 
 def _variance(scale: Variable, k: Variable) -> Variable:
     """Of the logarithms of the mean and of that of squares."""
-    mean, square = F.lgamma(1 + 1 / k), F.lgamma(1 + 2 / k)
-    return scale * scale * F.exp(2 * mean) * F.expm1(square - 2 * mean)
+    inverse = 1 / k
+    mean = F.lgamma(1 + inverse)
+    great = k.array > GREAT  # where the difference of the logarithms is that of its series
+    few, many = where(great, 1.0, inverse), where(great, inverse, 0.0)
+    direct = F.lgamma(1 + 2 * few) - 2 * F.lgamma(1 + few)
+    series = 0 * many
+    for n in range(len(_ZETA) + 1, 1, -1):
+        series = series * -many + _ZETA[n - 2] * ((2.0**n - 2) / n)
+    apart = where(great, many * many * series, direct)
+    return scale * scale * F.exp(2 * mean) * F.expm1(apart)

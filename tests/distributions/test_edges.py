@@ -761,3 +761,23 @@ def test_what_is_no_distribution_is_refused(given):
     ):
         with pytest.raises(TypeError, match=r": expected .* to be a distribution, got "):
             make(given)
+
+
+def test_variances_of_steep_weibull_distributions():
+    """Logarithms of gamma functions cancelled: some were negative."""
+    log, step = np.linspace(-80, 6, 4000, retstep=True)  # of times that fail at the rate 1
+    weight = np.exp(log - np.exp(log)) * step
+
+    def covariance(x, y):
+        return weight @ (x * y) - (weight @ x) * (weight @ y)
+
+    for dtype, rtol in (("float32", 1e-6), ("float64", 1e-10)):
+        k = core.Variable(np.geomspace(30, 1e15, 60).astype(dtype))
+        variance = D.Weibull(np.full(60, 2, dtype), k).variance
+        F.sum(variance).backward()
+        ratios = [log / float(each) for each in k.array]
+        slopes = [-np.exp(r) * r / float(each) for r, each in zip(ratios, k.array, strict=True)]
+        expected = [4 * covariance(np.expm1(r), np.expm1(r)) for r in ratios]
+        np.testing.assert_allclose(variance.array, expected, rtol=rtol)
+        rates = [8 * covariance(np.expm1(r), s) for r, s in zip(ratios, slopes, strict=True)]
+        np.testing.assert_allclose(k.grad, rates, rtol=10 * rtol, atol=1e-38)
