@@ -11,6 +11,7 @@ from core.errors import nearest
 from core.errors.scalars import as_number
 from core.link.initializer import Initializer
 from core.typing import AnyArray, DType
+from plugins.initializers.spreads import checked_generator, refuse_whole
 
 MODES = ("auto", "projection", "embedding", "basis")
 
@@ -52,7 +53,7 @@ class Orthogonal(Initializer):
             )
         self.scale = as_number("Orthogonal", "scale", scale)
         self.mode = mode
-        self.rng = rng
+        self.rng = checked_generator("Orthogonal", rng)
 
     def __call__(self, array: AnyArray) -> None:
         """Fill `array` in place; one without axes becomes plus or minus `scale`."""
@@ -60,6 +61,7 @@ class Orthogonal(Initializer):
         rows, columns = (shape[0], math.prod(shape[1:])) if shape else (1, 1)
         self._check(shape, rows, columns)
         home = backend.of(array)
+        refuse_whole("Orthogonal", home, array.dtype)
         system = self._orthonormal(home, rows, columns)
         home.copyto(array, home.xp.reshape(system * self.scale, shape))
 

@@ -31,7 +31,7 @@ class Random(Initializer, ABC):
     def __init__(self, scale: float = 0.05, dtype: DType = None, *, rng: Any = None) -> None:
         super().__init__(dtype)
         self.scale: float = as_number(type(self).__name__, "scale", scale)
-        self.rng = rng
+        self.rng = checked_generator(type(self).__name__, rng)
 
     def spread(self, shape: tuple[int, ...]) -> float:
         """The standard deviation of normal draws, the bound of uniform ones, for a shape."""
@@ -40,6 +40,7 @@ class Random(Initializer, ABC):
     def __call__(self, array: AnyArray) -> None:
         """Fill `array` in place, from `rng` if there is one, else from the array's backend."""
         home, shape = backend.of(array), tuple(array.shape)
+        refuse_whole(type(self).__name__, home, array.dtype)
         spread = abs(self.spread(shape))  # draws are symmetric, and generators refuse a sign
         if self.rng is not None:
             home.copyto(array, self.from_generator(self.rng, spread, shape))
@@ -89,6 +90,26 @@ class He(ByFans):
     """Half of what comes in is rectified away."""
 
     gain = 2.0
+
+
+def refuse_whole(name: str, home: Backend, dtype: Any) -> None:
+    """Raise TypeError for a dtype of whole numbers, in which draws would be 0."""
+    if home.kind(dtype) in "biu":
+        raise TypeError(
+            f"{name}: expected an array of floats to fill, got one of {home.dtype_name(dtype)}, "
+            "in which most draws would be 0. Give dtype='float32', or none, which is "
+            "core.config.dtype."
+        )
+
+
+def checked_generator(name: str, rng: Any) -> Any:
+    """None, or a generator that has NumPy's methods."""
+    if rng is None or hasattr(rng, "normal") or hasattr(rng, "uniform"):
+        return rng
+    raise TypeError(
+        f"{name}: expected rng to be None or a generator with NumPy's methods, got "
+        f"{rng!r:.60}. For one from a seed give numpy.random.default_rng(seed)."
+    )
 
 
 def check_fan_option(option: str) -> str:

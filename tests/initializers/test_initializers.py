@@ -105,6 +105,9 @@ def test_truncated_draws_stay_within_their_bound(bound, dtype):
     assert draws.dtype == dtype and np.isfinite(draws).all() and len(np.unique(draws)) > 1000
 
 
+RANDOM = ["Uniform", "HeUniform", "Normal", "TruncatedNormal", "GlorotNormal", "Orthogonal"]
+
+
 @backends
 @pytest.mark.parametrize("of", ["Uniform", "HeUniform", "Normal", "TruncatedNormal"])
 def test_the_sign_of_a_scale_means_nothing(of, name):
@@ -128,6 +131,21 @@ def test_a_generator_of_ones_own_is_used(spread):
     one, two = (generate_array(make(rng=np.random.RandomState(7)), SHAPE, np) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert one.std() == pytest.approx(deviation, rel=0.03)
+
+
+@backends
+@pytest.mark.parametrize("of", RANDOM)
+def test_whole_numbers_are_no_draws(of, name):
+    """All of them were 0."""
+    for dtype in ("int32", "uint8", "bool"):
+        with pytest.raises(TypeError, match=f"{of}: expected an array of floats .* of {dtype}"):
+            generate_array(getattr(initializers, of)(dtype=dtype), (3, 3), name)
+
+
+@pytest.mark.parametrize("of", RANDOM)
+def test_a_seed_is_no_generator(of):
+    with pytest.raises(TypeError, match=rf"{of}: expected rng .* got 3.*default_rng\(seed\)"):
+        getattr(initializers, of)(rng=3)
 
 
 @backends

@@ -561,3 +561,10 @@ def test_networks_and_their_prepare_by_family(name):
     with pytest.raises(AttributeError, match=f"{name}' has no attribute 'prepair'"):
         _ = family.prepair
     assert "model" not in dir(L)
+
+
+def test_a_number_is_no_file_of_weights():
+    """As of classes, which is the first argument elsewhere."""
+    for make in (L.GoogLeNet, L.VGG16Layers, L.ResNet50Layers):
+        with pytest.raises(TypeError, match="expected pretrained_model to be None.*got 10.*layer"):
+            make(10)
