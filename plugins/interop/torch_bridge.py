@@ -124,6 +124,8 @@ def _module_class(torch: Any) -> Any:
             copied = type(self)(deepcopy(self._link, memo))
             return copied.train(self.training)
 
+        __reduce__ = _reduced
+
         def forward(self, *tensors: Any) -> Any:
             for tensor in tensors:
                 if not isinstance(tensor, torch.Tensor) or tensor.device.type != "cpu":
@@ -146,6 +148,16 @@ def _module_class(torch: Any) -> Any:
             return found if several else found[0]
 
     return LinkModule
+
+
+def _reduced(module: Any) -> Any:
+    """What is pickled of a module, whose class nobody else can make."""
+    return _loaded, (module._link, module.training)
+
+
+def _loaded(link: Link, training: bool) -> Any:
+    """The module of a link that came from a file or another process."""
+    return as_torch(link).train(training)
 
 
 def _refuse_replaced(shared: list[_Shared], tensors: list[Any]) -> None:

@@ -1,6 +1,8 @@
 """PyTorch beside plugrad: arrays shared, modules as functions, links as modules."""
 
 import copy
+import io
+import pickle
 
 import numpy as np
 import pytest
@@ -204,6 +206,20 @@ def test_a_copy_is_a_module_of_a_copy():
     with torch.no_grad():
         other.W.add_(1)
         assert torch.allclose(other(x), net(x) + 3)
+
+
+def test_a_module_goes_through_files_with_its_link():
+    net = torch.nn.Sequential(core.interop.as_torch(L.Linear(3, 2)).eval(), torch.nn.ReLU())
+    file = io.BytesIO()
+    torch.save(net, file)
+    file.seek(0)
+    for other in (pickle.loads(pickle.dumps(net)), torch.load(file, weights_only=False)):
+        assert not other[0].training
+        x = torch.ones(1, 3)
+        assert torch.equal(other(x), net(x))
+        with torch.no_grad():
+            other[0].W.add_(10)
+        assert other(x).min() > 1 and not torch.equal(other(x), net(x))
 
 
 def test_memory_that_is_no_longer_shared_is_told():
