@@ -60,7 +60,9 @@ class LogNormal(Distribution):
         return inside, (F.log(where(inside, x, 1.0)) - self.mu) / self.sigma
 
     def icdf(self, p: Array) -> Variable:
-        return F.exp(self.mu + self.sigma * F.ndtri(self._point(p)))
+        z = F.ndtri(self._point(p))
+        least = z.array == -float("inf")  # where exp is 0, and its product with z has no number
+        return where(least, 0.0, F.exp(self.mu + self.sigma * where(least, 0.0, z)))
 
     def sample_n(self, n: int) -> Variable:
         return F.exp(self.mu + self.sigma * self._normal(n, *self.batch_shape))

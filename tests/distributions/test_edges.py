@@ -781,3 +781,13 @@ def test_variances_of_steep_weibull_distributions():
         np.testing.assert_allclose(variance.array, expected, rtol=rtol)
         rates = [8 * covariance(np.expm1(r), s) for r, s in zip(ratios, slopes, strict=True)]
         np.testing.assert_allclose(k.grad, rates, rtol=10 * rtol, atol=1e-38)
+
+
+def test_the_least_point_of_a_log_normal_distribution_does_not_move():
+    mu, sigma = core.Variable(np.array([0.3])), core.Variable(np.array([1.5]))
+    d = D.LogNormal(mu, sigma)
+    np.testing.assert_array_equal(d.icdf(np.array([0, 1, -1, NAN])).array, [0, INF, NAN, NAN])
+    F.sum(d.icdf(np.array([0.0, 0.2]))).backward()
+    z = S.norm.ppf(0.2)
+    np.testing.assert_allclose(sigma.grad, z * np.exp(0.3 + 1.5 * z))
+    np.testing.assert_allclose(mu.grad, np.exp(0.3 + 1.5 * z))
