@@ -211,6 +211,16 @@ def test_a_decay_without_meaning_is_refused_before_a_statistic_moves(link, decay
     assert before and all((getattr(layer, name) == before[name]).all() for name in names)
 
 
+@pytest.mark.parametrize("fixed", [0, 1])
+def test_statistics_that_cannot_be_changed_are_refused_before_any_moves(fixed):
+    x, one = np.arange(8.0).reshape(4, 2), np.ones(2)
+    statistics = [np.zeros(2), np.ones(2)]
+    statistics[fixed].flags.writeable = False
+    with pytest.raises(ValueError, match=r"read-only, of shape \(2,\). Give a copy"):
+        F.batch_normalization(x, one, one, running_mean=statistics[0], running_var=statistics[1])
+    np.testing.assert_array_equal(statistics, [np.zeros(2), np.ones(2)])
+
+
 def _batch_normalized(x, **running):
     one = np.ones(x.shape[1], x.dtype)
     return F.batch_normalization(x, one, 0 * one, **running)

@@ -190,6 +190,11 @@ def move_all(*pairs: tuple[Any, Any], decay: float) -> None:
                 f"running statistics: arrays of {backend.name} cannot be changed in place. Give a "
                 "Variable, which has the new array afterwards."
             )
+        if backend.mutable and not backend.writable(as_array(running)):
+            raise ValueError(
+                "running statistics: expected arrays that can be changed in place, got one that is "
+                f"read-only, of shape {tuple(running.shape)}. Give a copy of it."
+            )
     for running, new in kept:
         _move(running, new, decay)
 
