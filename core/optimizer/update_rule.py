@@ -238,9 +238,13 @@ class UpdateRule(KnownAttributes):
                 raise
             together.make([step])
 
+    def _has_master(self, param: Parameter) -> bool:
+        """Whether steps of `param` work on a float32 master of it."""
+        return self._use_fp32_update and param.backend.dtype_name(param.dtype) in _SIXTEEN_BIT
+
     def _work_on(self, param: Parameter) -> Parameter:
         """What a step works on: `param`, or its float32 master as `param` is now."""
-        if param.backend.dtype_name(param.dtype) not in _SIXTEEN_BIT:
+        if not self._has_master(param):
             return param
         if self._master is None or self._master.shape != param.shape:
             self._master = Master(cast(param.backend, param.array, "float32"), param.name)

@@ -24,6 +24,16 @@ def _nothing() -> None:
     """The default of `changed`: nothing is to be done."""
 
 
+class _Unstepped:
+    """In the place of what a rule keeps, where a step of it cannot be traced: it refuses one."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        raise TraceError(self._reason)
+
+
 class Places:
     """The places of one trace; `live` says that what is outside is read in each run."""
 
@@ -177,10 +187,26 @@ class Places:
         self._undo.append(restore)
 
     def _take_rule(self, name: str, parameter: Any, rule: Any) -> None:
-        if rule._use_fp32_update:
-            raise TraceError(f"trace: {name} has a float32 master, which cannot be traced.")
-        t = rule.t
-        if rule._state is None:
+        t, master, state = rule.t, rule._master, rule._state
+
+        def stay() -> None:
+            rule._master, rule._state = master, state
+
+        if rule._has_master(parameter):
+            self._undo.append(stay)
+            rule._master = _Unstepped(
+                f"trace: {name} has a float32 master, whose steps cannot be traced. Trace what "
+                "computes the gradients, and make the step outside; or core.capture it."
+            )
+            return
+        if state is None and isinstance(parameter._array, TracedArray):
+            self._undo.append(stay)  # what is made of this array would be of a trace as well
+            rule._state = _Unstepped(
+                f"trace: {name} has taken no step yet, and its first one cannot be traced here. "
+                "Make one before."
+            )
+            return
+        if state is None:
             rule._prepare(parameter)
         state, before = rule._state, dict(rule._state)
 

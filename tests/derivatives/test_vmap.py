@@ -377,6 +377,33 @@ def test_a_model_is_trained_through_it(captured):
         near(one, other)
 
 
+@pytest.mark.parametrize("masters", [False, True])
+def test_a_captured_step_maps_a_model_whose_optimizer_is_set_up_anew(masters):
+    def trained(wrap):
+        core.seed(0)
+        with core.using_config("dtype", core.mixed16 if masters else "float32"):
+            model = core.Sequential(L.Linear(3, 4), F.tanh, L.Linear(4, 3))
+        optimizer = core.optimizers.Adam()
+
+        def of_one(x, t):
+            return F.softmax_cross_entropy(model(x[None]), t[None])
+
+        def step(x, t):
+            optimizer.update(lambda: F.mean(core.vmap(of_one)(x, t)))
+
+        step = wrap(step)
+        for _ in range(3):
+            optimizer.setup(model)
+            optimizer.use_fp32_update(masters)
+            for _ in range(2):
+                step(X.astype(model[0].W.dtype), T)
+        core.seed(None)
+        return [p.array for p in model.params()]
+
+    for one, other in zip(trained(core.capture), trained(lambda step: step), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_captured_step_maps_along_a_variable_of_its_own():
     model = L.Linear(3, 2)
     optimizer = core.optimizers.SGD().setup(model)

@@ -617,3 +617,24 @@ def test_rows_that_are_taken_have_numpys_shapes(shape, of, axis):
     made, expected = core.trace(function, x, index)(x, index), np.take(x, index, axis=axis)
     assert made[1] == expected.shape == made[0].shape
     assert made[0].tobytes() == expected.tobytes() and made[0].dtype == expected.dtype
+
+
+def test_a_model_with_float32_masters_is_traced_and_its_step_refused():
+    with core.using_config("dtype", core.mixed16):
+        model = core.Sequential(L.Linear(3, 4), F.tanh, L.Linear(4, 3))
+    optimizer = core.optimizers.Adam().setup(model)
+    optimizer.use_fp32_update()
+    x = X.astype("float16")
+
+    def step(x):
+        optimizer.update(lambda: F.softmax_cross_entropy(model(x), T))
+
+    for steps in range(2):
+        np.testing.assert_array_equal(core.trace(model, x)(x).array, model(x).array)
+        before = [p.array.copy() for p in model.params()]
+        with pytest.raises(TraceError, match="/0/W has a float32 master, .* outside"):
+            core.trace(step, x)
+        for parameter, array in zip(model.params(), before, strict=True):
+            np.testing.assert_array_equal(parameter.array, array)
+        assert optimizer.t == steps
+        step(x)
