@@ -8,6 +8,7 @@ import platform
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import small
 
 import core
 from core import iterators, optimizers, training
+from core.errors import InvalidSetting
 from core.training import extensions
 
 
@@ -279,3 +281,10 @@ def test_the_commit_of_the_script_is_recorded(tmp_path):
     assert len(found["commit"]) == 40 and found["changed"] is False
     (tmp_path / "train.py").write_text("2\n")
     assert environment.git(tmp_path)["changed"] is True
+
+
+@pytest.mark.parametrize("name", [Path("log.jsonl"), 3, ["log"]])
+def test_a_file_name_that_is_no_text_is_refused_by_name(name):
+    with pytest.raises(InvalidSetting, match="LogReport: expected filename to be a string or None"):
+        extensions.LogReport(filename=name)
+    assert extensions.LogReport(log_name="other") is not None

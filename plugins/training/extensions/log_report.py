@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest, place
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.scalars import python_number
 from core.errors.set_by_init import set_by_init
@@ -66,6 +67,7 @@ class LogReport(Extension):
     _observed: Observed = set_by_init()
     _log: list[dict[str, Any]] = set_by_init()
 
+    @checked
     @removed(renamed={"log_name": "filename"})
     def __init__(
         self,
