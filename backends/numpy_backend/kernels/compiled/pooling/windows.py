@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from backends.numpy_backend.kernels.plain import pooling as plain
 from backends.numpy_backend.windows import Laid, folded, laid
 from core.arrays.windows import per_axis
 from core.typing import Shape, Sizes
+
+R = TypeVar("R")
 
 LEAST = 131072  # elements of the images in a part
 CALLS = 128  # of NumPy in the formulas: from 16 elements on loops take a fifth of their time
@@ -72,11 +74,11 @@ def _places(counts: Shape, apart: Shape, size: Shape) -> Array:
     return found.reshape(-1)
 
 
-def _kept(make: Callable[..., _Windows]) -> Callable[..., _Windows]:
+def _kept(make: Callable[..., R]) -> Callable[..., R]:
     """`make`, whose results are kept: a few of those for large images, which are as large."""
     small, large = lru_cache(64)(make), lru_cache(4)(make)
 
-    def found(size: Shape, *sizes: Any) -> _Windows:
+    def found(size: Shape, *sizes: Any) -> R:
         return (large if prod(size) > LARGE else small)(size, *sizes)
 
     return found
@@ -231,15 +233,24 @@ def _maxima(f: Any, x: Any) -> Callable[[Array], tuple[Array, Array]] | None:
     """What gives maxima, and their places, of images like these; None where they are few."""
     if not suits(x, calls=CALLS):
         return None
-    w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
-    shape, dtype = (*x.shape[:2], *w.out), x.dtype
-    images = (x.shape[0] * x.shape[1], -1)
+    (images, channels, *size), settings = x.shape, (f.ksize, f.stride, f.pad, f.cover_all)
+    return _maxima_of(tuple(size), images, channels, x.dtype, *settings)
+
+
+@_kept
+def _maxima_of(
+    size: Shape, images: int, channels: int, dtype: Any, *settings: Any
+) -> Callable[[Array], tuple[Array, Array]]:
+    w = _windows(size, *settings)
+    shape, maps = (images, channels, *w.out), (images * channels, -1)
+    firsts = w.laid.firsts.reshape(-1)
+    known = w.starts, w.steps, w.width, w.step, firsts
+    least = -(-LEAST // prod(w.laid.padded))
 
     def run(x: Array) -> tuple[Array, Array]:
         y, indexes = np.empty(shape, dtype), np.empty(shape, np.int32)
-        flat, values, places = [a.reshape(images) for a in (_around(x, w, -np.inf), y, indexes)]
-        firsts = w.laid.firsts.reshape(-1)
-        _divide(_greatest, flat, w.starts, w.steps, w.width, w.step, firsts, values, places)
+        padded, values = _around(x, w, -np.inf).reshape(maps), y.reshape(maps)
+        parallel.divide(_greatest, maps[0], least, padded, *known, values, indexes.reshape(maps))
         return y, indexes
 
     return run
