@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -379,6 +380,60 @@ def test_no_image_is_unfolded() -> None:
         finally:
             tracemalloc.stop()
         assert peak < 1.2 * x.nbytes  # the result
+
+
+def test_many_threads_take_no_more_memory_than_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(configuration._shared, "num_threads", 8)
+    x, W = np.ones((32, 128, 14, 14), "f"), np.ones((128, 128, 5, 5), "f")
+    y = Convolution(pad=2).evaluate(x, W)  # loops are compiled, and threads started
+    gradient = ConvolutionFilterGradient(pad=2, ksize=(5, 5))
+    gradient.evaluate(x, y)
+    arrays = x.nbytes + y.nbytes + W.nbytes
+    for operation in (lambda: Convolution(pad=2).evaluate(x, W), lambda: gradient.evaluate(x, y)):
+        monkeypatch.setattr(convolution_plans, "_own", threading.local())
+        tracemalloc.start()
+        try:
+            operation()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 2.5 * arrays  # turned filters, and sums or the result
+
+
+@given(
+    st.tuples(*[st.integers(1, 200)] * 3),
+    st.tuples(*[st.integers(1, 30)] * 2),
+    st.integers(1, 64),
+    st.integers(1, 70),
+    st.sampled_from([4, 16]),
+    st.booleans(),
+)
+@example((1, 20, 32), (28, 5), 4, 8, 16, False)
+def test_parts_are_enough_for_threads(
+    numbers: tuple[int, ...], sizes: tuple[int, int], images: int, threads: int,
+    unit: int, summed: bool,
+) -> None:  # fmt: skip
+    """Unless there are neither filters nor bands to divide."""
+    (groups, channels, filters), (size, k) = numbers, sizes
+    assume(k <= size)
+    g = Geometry((size, size), (k, k), (1, 1), (0, 0), (1, 1), False)
+    s = convolution_plans.plan_of(axes_of(g), groups, channels, filters, 48, 1 << 16).sizes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(configuration._shared, "num_threads", threads)
+        ranges, spans = convolution_plans.divided(s, images, unit, summed)
+        many = convolution_plans.parts_at_most(images * s.places * groups * filters * s.rows)
+    bands = images * -(-s.out_d // s.band)
+    for each, count, start in ((ranges, filters, unit), (spans, bands, 1)):
+        assert [i for span in each for i in range(*span)] == list(range(count))
+        assert all([i % start == 0 for i, _ in each])
+    arrays = groups * (s.rows * filters + images * (channels * size**2 + filters * s.places))
+    turned = min(many, threads) * s.rows * max([high - low - unit for low, high in ranges])
+    assert turned <= arrays or len(ranges) * unit >= filters
+    if summed:
+        assert (len(spans) - 1) * groups * filters * s.rows <= arrays
+    else:
+        wanted = min(many, threads, -(-filters // unit) * bands)
+        assert len(ranges) * len(spans) >= wanted
 
 
 HERE = [str(folder) for folder in Path(__file__).parents[:2]]

@@ -339,7 +339,7 @@ def convolving(
 def filter_gradient(plan: Plan, x: Array, y: Array, W: Array) -> None:
     """`W`, as sums over parts of the images."""
     s, dtype, threads = plan.sizes, x.dtype, num_threads()
-    ranges, spans = divided(s, len(x), PANEL // 2)
+    ranges, spans = divided(s, len(x), PANEL // 2, summed=True)
     sums = [W.reshape(-1), *[np.empty(W.size, dtype) for _ in spans[1:]]]
     arrays = contiguous(x, y)
     panels = _memory(s, ranges, dtype, threads)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
-from math import inf, prod
+from math import inf, isqrt, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,17 +124,26 @@ def parts_at_most(products: int, weight: int = 1) -> int:
 
 
 def divided(
-    s: Sizes, images: int, unit: int
+    s: Sizes, images: int, unit: int, summed: bool = False
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Ranges of filters and of bands for threads: of what takes longer to make ready for each.
 
-    Ranges of filters begin at multiples of `unit`.
+    Ranges of filters begin at multiples of `unit`. However many threads there are, the filters
+    that they turn take no more memory than the arrays, and neither do sums over ranges of bands.
+    These are few where they are large, since one thread adds them.
     """
     many = parts_at_most(images * s.places * s.groups * s.filters * s.rows)
-    bands = images * -(-s.out_d // s.band)
-    if bands >= many and s.filters * s.rows <= images * s.channels * s.elements:
-        return [(0, s.filters)], parts(bands, 1, many)
-    return parts(s.filters, unit, min(many, num_threads())), [(0, bands)]
+    threads, bands = min(many, num_threads()), images * -(-s.out_d // s.band)
+    filters, elements = s.filters * s.rows, images * s.channels * s.elements
+    arrays = s.groups * (filters + elements + images * s.filters * s.places)
+    ranges_at_least, most = -(-threads * filters // arrays), many
+    if summed:
+        many, most = -(-many // s.groups), arrays // (s.groups * filters)
+        ranges_at_least = max(ranges_at_least, min(threads, -(-many // isqrt(most))))
+    elif bands < many or filters > elements:
+        many = ranges_at_least = max(ranges_at_least, threads)
+    ranges = parts(s.filters, unit, ranges_at_least)
+    return ranges, parts(bands, 1, min(most, -(-many // len(ranges))))
 
 
 def is_small(products: int, weight: int = 1) -> bool:
