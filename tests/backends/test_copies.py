@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,3 +90,12 @@ def test_loops_copy_what_suits_them() -> None:
         assert copies.constant_pad(two, np, x) is NotImplemented
     with using_threads(1):
         assert copies.concat(Concat(axis=1), np, x, x) is NotImplemented
+
+
+def test_arrays_in_files(tmp_path: Path) -> None:
+    x = np.memmap(tmp_path / "x", "float32", "w+", shape=(4, 6))
+    x[...] = drawn(x.shape, "float32")
+    with using_threads(2):
+        joined, padded = F.concat([x, x]).array, F.pad(x, 1, "constant").array
+    np.testing.assert_array_equal(bits(joined), bits(np.concatenate([x, x], 1)))
+    np.testing.assert_array_equal(bits(padded), bits(np.pad(x, 1)))
