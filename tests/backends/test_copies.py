@@ -99,3 +99,16 @@ def test_arrays_in_files(tmp_path: Path) -> None:
         joined, padded = F.concat([x, x]).array, F.pad(x, 1, "constant").array
     np.testing.assert_array_equal(bits(joined), bits(np.concatenate([x, x], 1)))
     np.testing.assert_array_equal(bits(padded), bits(np.pad(x, 1)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5, 6), 1), ((4, 6, 1), 1), ((6,), 0), ((4, 6), 2), ((4, 6), -3)]
+)
+def test_arrays_that_do_not_fit_are_left_to_numpy(shape: Any, axis: int) -> None:
+    """Where nothing else checks them a loop would write beyond its result."""
+    xs = np.ones((4, 6), "float32"), np.ones(shape, "float32")
+    with using_threads(2), core.using_config("type_check", False):
+        with pytest.raises(ValueError, match="dimension"):
+            F.concat(xs, axis=axis)
+        mixed = F.concat([xs[0], xs[0].astype("float64")]).array
+    assert mixed.dtype == "float64"

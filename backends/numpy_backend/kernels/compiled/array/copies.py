@@ -80,11 +80,18 @@ def _lie(*arrays: Array) -> bool:
     return all([a.flags.c_contiguous and a.flags.aligned for a in arrays])
 
 
+def _join(xs: tuple[Array, ...], axis: int) -> bool:
+    """Whether arrays have such an axis, and but for it one shape, and one dtype."""
+    alike = {(x.dtype, x.shape[:axis], x.shape[axis:][1:]) for x in xs}
+    return 0 <= axis < xs[0].ndim and len(alike) == 1
+
+
 def concat(f: Any, xp: Any, *xs: Array) -> Any:
     """The formula's."""
-    if num_threads() == 1 or not _suit(*xs) or not _lie(*xs):
+    axis = f.axis + xs[0].ndim if f.axis < 0 else f.axis
+    if num_threads() == 1 or not _suit(*xs) or not _lie(*xs) or not _join(xs, axis):
         return NotImplemented
-    axis, shape = f.axis % xs[0].ndim, list(xs[0].shape)
+    shape = list(xs[0].shape)
     shape[axis] = sum([x.shape[axis] for x in xs])
     y = np.empty(shape, xs[0].dtype)
     first, pitch = 0, prod(shape[axis:])
