@@ -183,8 +183,8 @@ def share(
         pack = loop.packing(arguments)
         try:
             team.share(pack, arguments, parts, workers, small)
-        except TypeError:  # arrays that are not aligned, of which nothing was computed
-            team.share(pack, loop.aligned(arguments), parts, workers, small)
+        except TypeError:  # arrays that loops do not take, of which nothing was computed
+            team.share(pack, loop.readable(arguments), parts, workers, small)
 
 
 def each(
@@ -206,7 +206,7 @@ def each(
         packers = [loop.packing(part) for part in parts]
         try:
             team.run(packers, parts, workers, small)
-        except TypeError:  # arrays that are not aligned, of which nothing was computed
-            team.run(packers, [loop.aligned(part) for part in parts], workers, small)
+        except TypeError:  # arrays that loops do not take, of which nothing was computed
+            team.run(packers, [loop.readable(part) for part in parts], workers, small)
     else:
         _pool.run(_Job(function, parts[::-1]), workers)

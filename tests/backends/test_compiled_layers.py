@@ -435,3 +435,27 @@ def test_activations_lie_in_memory_as_what_they_are_of(
     np.testing.assert_array_equal(gx, expected[1])
     if steps == [1, 1, 1]:
         assert y.strides == np.empty_like(x).strides
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, *scales: F.group_normalization(x, 2, *scales), [(8, 4, 40, 40), (4,), (4,)]),
+        (F.lstm, [(40, 60), (40, 240)]),
+        (F.scaled_dot_product_attention, [(2, 4, 40, 16)] * 3),
+    ],
+)
+def test_arrays_in_files_are_read_like_others(function: Any, shapes: Any, threads: int) -> None:
+    """Loops themselves take no subclasses."""
+    r = np.random.default_rng(0)
+    arrays = [r.random(shape, np.float32) for shape in shapes]
+    with core.using_config("num_threads", threads):
+        found = []
+        for kind in (np.ndarray, np.memmap):
+            xs = [core.Variable(a.view(kind)) for a in arrays]
+            ys = function(*xs)
+            ys = ys if isinstance(ys, tuple) else (ys,)
+            found.append([*ys, *core.grad(ys, xs, [np.ones_like(y.array) for y in ys])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a.array, b.array)

@@ -164,15 +164,15 @@ class Compiled:
         """Run the loop, without the interpreter's lock."""
         try:
             return self._latest(*args)  # type: ignore[no-any-return]
-        except TypeError:  # arrays of another dtype, of which it has seen none, or not aligned
+        except TypeError:  # arrays of another dtype, of which it has seen none, or not `readable`
             pass
         self._latest = self.at(self._leading_dtype(args))
-        self._latest(*self.aligned(args))
+        self._latest(*self.readable(args))
 
-    def aligned(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with copies of those arrays that lie where no loop can read them."""
+    def readable(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, of no subclass, with copies of those that no loop can read as they lie."""
         pairs = zip(args, self._layouts, strict=True)
-        return tuple([_aligned(a) if layout and not layout.writeable else a for a, layout in pairs])
+        return tuple([_plain(a, layout.writeable) if layout else a for a, layout in pairs])
 
     def packing(self, args: tuple[Any, ...]) -> Any:
         """What puts such arguments where other threads find them; see `kernels.team`."""
@@ -382,8 +382,9 @@ def contiguous(*arrays: Array) -> list[Array]:
     return [a if a.dtype.isnative and a.flags.aligned else native(a).copy() for a in flat]
 
 
-def _aligned(array: Array) -> Array:
-    return array if array.flags.aligned else array.copy()
+def _plain(array: Array, writeable: bool) -> Array:
+    plain = np.asarray(array)
+    return plain if writeable or plain.flags.aligned else plain.copy()
 
 
 def empty(count: int, *like: Any) -> list[Array]:

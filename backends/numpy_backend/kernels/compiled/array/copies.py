@@ -9,15 +9,7 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.products.panels import copy, fill
-from backends.numpy_backend.kernels.compiler import (
-    FLOATS,
-    Array,
-    Read1,
-    Real,
-    Write1,
-    compiled,
-    contiguous,
-)
+from backends.numpy_backend.kernels.compiler import FLOATS, Array, Read1, Real, Write1, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import pad as plain
 from core.registry.threads import num_threads
@@ -98,7 +90,7 @@ def concat(f: Any, xp: Any, *xs: Array) -> Any:
     for x in xs:
         columns = prod(x.shape[axis:])
         if x.size:
-            known = *contiguous(x), y.reshape(-1), columns, first, pitch
+            known = x.reshape(-1), y.reshape(-1), columns, first, pitch
             parallel.divide(put, x.size, PART, *known)
         first += columns
     return y
@@ -119,6 +111,6 @@ def constant_pad(f: Any, xp: Any, x: Array) -> Any:
     height, width = rows + top + below, columns + left + right
     y = np.empty((*outer, height, width), x.dtype)
     sizes = rows, columns, height, width, top, left
-    known = *contiguous(x), y.reshape(-1), x.dtype.type(border), *sizes
+    known = x.reshape(-1), y.reshape(-1), x.dtype.type(border), *sizes
     parallel.divide(frame, prod(outer) * height, -(-PART // width), *known)
     return y
