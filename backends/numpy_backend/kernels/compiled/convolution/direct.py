@@ -87,18 +87,17 @@ def _products(
             for i in range(height)
             for place in e.numbers(e.at(own, (r + i).least(rows - 1)), 1)
         ]
-        places = [
-            [e.at(first, (r + i) * pitch + j * e.lanes) for j in range(vectors)]
-            for i in range(height)
-        ]
-        sums = [[e.variable(e.load(place)) for place in along] for along in places]
+        zeros = e.broadcast(e.constant(0.0))
+        sums = [[e.variable(zeros) for _ in range(vectors)] for _ in range(height)]
         with e.loop(depth) as d:
             [other] = e.numbers(e.at(others, d), 1)
             add_multiples(e, sums, e.at(b, d * across), (e.at(line, other) for line in lines))
         for i, totals in enumerate(sums):
             for j, total in enumerate(totals):
+                # Products are summed by themselves: many of them, one by one, lose digits.
+                before = e.load(e.at(first, (r + i) * pitch + j * e.lanes))
                 place = e.at(to, (r + i) * across + j * e.lanes)
-                e.store(total.get(), place)
+                e.store(e.builder.fadd(before, total.get()), place)
 
     in_tiles(e, tile, rows, height, width, 2)
 
