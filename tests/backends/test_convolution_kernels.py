@@ -363,10 +363,10 @@ def test_results_repeat_to_the_bit() -> None:
             np.testing.assert_array_equal(op.evaluate(*inputs), first)
 
 
-@pytest.mark.parametrize("filters", [4, 16])
-def test_gradients_that_are_sums_of_many_keep_their_digits(filters: int) -> None:
+@pytest.mark.parametrize(("channels", "filters"), [(1, 4), (1, 16), (16, 16)])
+def test_gradients_that_are_sums_of_many_keep_their_digits(channels: int, filters: int) -> None:
     """One after the other, 400,000 of them leave three."""
-    x, y = np.full((8, 1, 226, 226), 0.1, "f"), np.full((8, filters, 224, 224), 0.1, "f")
+    x, y = np.full((8, channels, 226, 226), 0.1, "f"), np.full((8, filters, 224, 224), 0.1, "f")
     found = ConvolutionFilterGradient(ksize=(3, 3)).evaluate(x, y)
     expected = np.float64(x[0, 0, 0, 0]) * np.float64(y[0, 0, 0, 0]) * y[:, 0].size
     np.testing.assert_allclose(found, np.full(found.shape, expected), rtol=3e-5)

@@ -349,6 +349,7 @@ def add_outer(
     """`to[r * pitch + l] += sum(a[d * a_pitch + r] * b[d * b_pitch + l])`.
 
     `lanes` is a multiple of a vector's; beyond `rows`, up to the end of half a tile, is anything.
+    What is added is summed by itself, so that many calls lose few digits.
     """
     height, vectors = (12, 2) if e.wide.number == 32 else (6, 2)
 
@@ -357,13 +358,14 @@ def add_outer(
             [e.at(to, (r + i) * pitch + lane + j * e.lanes) for j in range(vectors)]
             for i in range(height)
         ]
-        sums = [[e.variable(e.load(place)) for place in along] for along in places]
+        zeros = e.broadcast(e.constant(0.0))
+        sums = [[e.variable(zeros) for _ in along] for along in places]
         with e.loop(depth) as d:
             above, beside = e.at(a, d * a_pitch + r), e.at(b, d * b_pitch + lane)
             add_multiples(e, sums, beside, (e.at(above, i) for i in range(height)))
         for along, totals in zip(places, sums, strict=True):
             for place, total in zip(along, totals, strict=True):
-                e.store(total.get(), place)
+                e.store(e.builder.fadd(e.load(place), total.get()), place)
 
     in_tiles(e, tile, rows, height, lanes, vectors)
 
