@@ -409,6 +409,25 @@ def test_many_threads_take_no_more_memory_than_arrays(monkeypatch: pytest.Monkey
         assert peak < 2.5 * arrays  # turned filters, and sums or the result
 
 
+def test_signals_of_many_lengths_leave_no_memory_behind() -> None:
+    W = np.ones((16, 2, 3), "f")
+    op, gradient = Convolution(), ConvolutionFilterGradient(ksize=(3,))
+
+    def compute(length: int) -> None:
+        x = np.ones((1, 2, length), "f")
+        gradient.evaluate(x, op.evaluate(x, W))
+
+    compute(40_000)  # loops are compiled, and each thread has room for a signal
+    tracemalloc.start()
+    try:
+        for length in range(30_000, 30_100):
+            compute(length)
+        left = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert left < 4e6  # 100 lists of windows take 24e6
+
+
 @given(
     st.tuples(*[st.integers(1, 200)] * 3),
     st.tuples(*[st.integers(1, 30)] * 2),

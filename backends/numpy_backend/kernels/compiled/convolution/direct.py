@@ -57,6 +57,7 @@ TILE = 10  # of them, at most
 PANEL = 32  # filters that two vectors may have
 WINDOWS = 256  # of all images, of fewer of which many filters are not turned
 FILTERS = 1 << 18  # elements of filters that may be turned for fewer
+KEPT = 1 << 14  # windows of a band whose places are kept for long: signals have many lengths
 FEW = 8  # filters, which leave most lanes of a sum empty
 
 
@@ -281,13 +282,22 @@ def correlate_directly(
 # -- what offers them ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
-def _windows(numbers: tuple[int, ...]) -> Array:
+def _windows(s: Sizes) -> Array:
     """Where the windows of a band begin in the room."""
-    s = Sizes._make(numbers)
-    d, h, w = np.ix_(range(s.band), range(s.out_h), range(s.out_w))
-    places = (d * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
-    return np.ascontiguousarray(places.reshape(-1), np.intp)
+    return (_few_windows if _are_few(s) else _many_windows)(s)
+
+
+def _are_few(s: Sizes) -> bool:
+    return bool(s.band * s.out_h * s.out_w <= KEPT)
+
+
+def _places(s: Sizes) -> Array:
+    d, h, w = np.ix_(*[np.arange(size, dtype=np.intp) for size in (s.band, s.out_h, s.out_w)])
+    places: Array = (d * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
+    return places.reshape(-1)
+
+
+_few_windows, _many_windows = lru_cache(maxsize=256)(_places), lru_cache(maxsize=8)(_places)
 
 
 def suits(s: Sizes, images: int, itemsize: int) -> bool:
@@ -320,14 +330,15 @@ def convolving(
     s, threads = plan.sizes, num_threads()
     ranges, spans = divided(s, images, PANEL // 2)
     small = is_small(images * s.places * s.groups * s.filters * s.rows)
-    known = plan.offsets, _windows(s), plan.numbers
+    kept = _windows(s) if _are_few(s) else None
     each = [(*r, *s, 0) for r in ranges for s in spans]
 
     def compute(x: Array, W: Array, b: Array | None, y: Array) -> None:
         biases, bias = biases_of(b, dtype)
         panels = _memory(s, ranges, dtype, threads)
-        arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *known)
-        numbers = bias, dtype.type(floor)
+        places = plan.offsets, _windows(s) if kept is None else kept
+        arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *places)
+        numbers = plan.numbers, bias, dtype.type(floor)
         parallel.each(
             convolve_directly, [(*arrays, *numbers, *part) for part in each], threads, small
         )
