@@ -1,7 +1,8 @@
 """Convolution, deconvolution and the gradient of their filters: which loops compute them.
 
 Channels each by themselves have loops of their own, and so have windows of three by three over
-many channels; windows of one place are products of BLAS's, everything else those of panels.
+many channels, those of one place, and maps of few places. Other windows are read where they lie,
+with filters or windows of a row side by side; where neither fill vectors, they are gathered.
 """
 
 from __future__ import annotations

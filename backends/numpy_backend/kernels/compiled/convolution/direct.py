@@ -53,7 +53,7 @@ from core.registry.threads import num_threads
 
 TOGETHER = 80  # windows whose results are turned at once: a multiple of a tile's
 SUMMED = 240  # windows that sums take at once, which read more of each filter's results in turn
-TILE = 10  # of them, at most
+TILE = 10  # windows that are multiplied at once, at most
 PANEL = 32  # filters that two vectors may have
 WINDOWS = 256  # of all images, of fewer of which many filters are not turned
 FILTERS = 1 << 18  # elements of filters that may be turned for fewer

@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
     room_d: Any  # an image with its padding, or as many of its rows as are there at a time
     room_h: Any
     column: Any  # elements of a row of one remainder modulo the stride
-    band: Any  # rows of windows that are gathered from the room at a time
+    band: Any  # rows of windows that are in the room at a time
     lanes: Any  # of a panel
 
     @property
