@@ -75,7 +75,8 @@ class DepthwiseConvolution2D(Link):
 
     def forward(self, x: Array) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
-        if not self.W.is_initialized:
+        last = self.W if self.b is None else self.b
+        if not last.is_initialized:
             arguments.check_rank(self, x, 4)
             self._initialize_params(x.shape[1])
         return F.depthwise_convolution_2d(x, self.W, self.b, self.stride, self.pad)
