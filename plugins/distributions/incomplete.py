@@ -6,11 +6,11 @@ Derivatives in `x` are densities; those in parameters are summed along, and have
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import Any, ClassVar
 
 from core import Domain, Elementwise, real
 from core.errors import NotDifferentiable
-from core.functions import LGamma
 from plugins.distributions import incomplete_formulas as formulas
 
 _PARAMETER = real(0.5, 5)
@@ -55,9 +55,9 @@ def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
     """x^(a-1) exp(-x) / Γ(a), and 0 where x is not positive; computed in float64."""
     dtype = x.dtype
     a, x = xp.astype(a, xp.float64), xp.astype(x, xp.float64)
-    inside = x > 0
+    inside = (x > 0) & (x < inf)
     point = xp.where(inside, x, 1.0)
-    log = (a - 1.0) * xp.log(point) - point - LGamma().evaluate(a)
+    log = formulas.log_gamma_density(xp, a, point) + xp.log(a) - xp.log(point)
     return xp.astype(xp.where(inside, xp.exp(log), 0.0), dtype)
 
 

@@ -639,6 +639,26 @@ def test_gamma_functions_of_great_shapes(backend, monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "strict"])
+def test_gradients_of_gamma_functions_of_great_shapes(backend):
+    """Their density had lost its digits: from 1e14 on it was off by a third, and from 1e16 on 0."""
+    home = core.backend.get(backend)
+    z = np.array([-3.0, -0.5, 0.0, 0.3, 2.0])
+    for k in (1e6, 1e10, 1e14, 1e15):
+        x = k + z * np.sqrt(k)
+        density = S.norm.pdf((x - k) / np.sqrt(k)) / np.sqrt(k)  # in the limit
+        at = core.Variable(home.asarray(x))
+        of_cdf = core.grad([F.sum(D.Gamma(home.asarray(np.full(5, k)), 1.0).cdf(at))], [at])[0]
+        np.testing.assert_allclose(home.to_host(of_cdf.array), density, rtol=10 / np.sqrt(k) + 1e-7)
+        p = core.Variable(home.asarray(special.ndtr(z)))
+        of_icdf = core.grad([F.sum(D.Gamma(home.asarray(np.full(5, k)), 1.0).icdf(p))], [p])[0]
+        rtol = 10 / np.sqrt(k) + 1e-6
+        np.testing.assert_allclose(1 / home.to_host(of_icdf.array), density, rtol=rtol)
+    x = core.Variable(home.asarray(np.array([np.inf, 0.0, -1.0])))
+    d = D.Gamma(home.asarray(np.full(3, 2.0)), 1.0)
+    assert home.to_host(core.grad([F.sum(d.cdf(x))], [x])[0].array).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "strict"])
 def test_beta_functions_of_great_parameters(backend, monkeypatch):
     """Their fraction seemed to have no end, and their density had lost its digits."""
     home = core.backend.get(backend)
