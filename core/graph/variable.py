@@ -202,7 +202,10 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     @grad_var.setter
     def grad_var(self, gradient: Array | None) -> None:
-        self._grad = None if gradient is None else check_grad(self._spec, self.name, gradient)
+        if gradient is None:
+            self.cleargrad()
+        else:
+            self._grad = check_grad(self._spec, self.name, gradient)
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""

@@ -101,8 +101,12 @@ class Step:
             self.finish()
 
     def finish(self) -> None:
-        """Write the work copy, which has changed, and drop the gradient that was made for it."""
+        """Write the work copy, which has changed, and leave the gradient."""
         self.write()
+        self.leave()
+
+    def leave(self) -> None:
+        """Drop the gradient that was made for a master, or the scale that one has no longer."""
         if self.work is not self.parameter:
             self.work.grad = None
         elif self.loss_scale is not None:
@@ -118,6 +122,8 @@ class Step:
         """Give the parameter back the gradient that it had before the step."""
         if self.parameter.grad is not self.grad:
             self.parameter.grad = self.grad
+            if self.loss_scale is not None:
+                self.parameter.loss_scale = self.loss_scale
 
 
 def _check_gradient(param: Parameter, grad: Any) -> None:

@@ -31,6 +31,7 @@ def make(steps: Iterable[Step]) -> None:
     hooked: list[Step] = []
     for step in steps:
         if not step.due:
+            step.leave()
             continue
         rule, kernel = step.rule, None
         spec: Any = step.work._spec

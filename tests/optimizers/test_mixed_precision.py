@@ -367,7 +367,12 @@ def test_a_scale_of_ones_own_backward_is_divided_out(scales, make):
     assert trained[0] == trained[1]
 
 
-@pytest.mark.parametrize("clear", [core.Link.cleargrads, core.Link.zerograds])
+def _drop(model):
+    for parameter in model.params():
+        parameter.grad = None
+
+
+@pytest.mark.parametrize("clear", [core.Link.cleargrads, core.Link.zerograds, _drop])
 def test_a_scale_goes_with_the_gradients_that_it_was_of(clear):
     model = core.Link()
     with model.init_scope():
@@ -376,6 +381,43 @@ def test_a_scale_goes_with_the_gradients_that_it_was_of(clear):
     F.sum(model.p**2).backward(loss_scale=1024.0)
     clear(model)
     model.p.grad = np.full(2, 0.25)  # a true gradient of one's own
+    optimizer.update()
+    assert model.p.array.tolist() == [0.75, 0.75]
+
+
+@pytest.mark.parametrize("of_rule", [False, True])
+def test_a_scale_is_divided_once_out_of_the_gradient_of_a_frozen_parameter(of_rule):
+    def freezes(*_):
+        model.p.update_rule.enabled = False
+
+    model = core.Link()
+    with model.init_scope():
+        model.p, model.q = core.Parameter(np.ones(2)), core.Parameter(np.ones(2))
+    optimizer = optimizers.SGD(1.0).setup(model)
+    (model.p.update_rule if of_rule else optimizer).add_hook(freezes, name="freezes", timing="pre")
+    F.sum(model.p / 4 + model.q).backward(loss_scale=1024.0)
+    optimizer.update()
+    assert model.p.array.tolist() == [1, 1] and model.q.array.tolist() == [0, 0]
+    (model.p.update_rule if of_rule else optimizer).remove_hook("freezes")
+    model.p.update_rule.enabled = True
+    optimizer.update()  # with the gradient that is there
+    assert model.p.array.tolist() == [0.75, 0.75] and model.q.array.tolist() == [-1, -1]
+
+
+def test_a_scale_comes_back_with_the_gradient_of_a_step_that_was_given_up():
+    def fails(_):
+        model.p.grad = None
+        raise RuntimeError("not now")
+
+    model = core.Link()
+    with model.init_scope():
+        model.p = core.Parameter(np.ones(2))
+    optimizer = optimizers.SGD(1.0).setup(model)
+    optimizer.add_hook(fails, name="fails")
+    F.sum(model.p / 4).backward(loss_scale=1024.0)
+    with pytest.raises(RuntimeError, match="not now"):
+        optimizer.update()
+    optimizer.remove_hook("fails")
     optimizer.update()
     assert model.p.array.tolist() == [0.75, 0.75]
 
