@@ -29,32 +29,34 @@ def make(steps: Iterable[Step]) -> None:
     """Make all steps that are due: those alike together, where there is a kernel for them."""
     launches: dict[tuple[Any, ...], list[Step]] = {}  # by what they have in common
     hooked: list[Step] = []
-    for step in steps:
-        if not step.due:
-            step.leave()
-            continue
-        rule, kernel = step.rule, None
-        spec: Any = step.work._spec
-        backend = spec.backend
-        if rule.follows_step and not rule._hooks:
-            kernel = backend.update_all_kernels.get(type(rule))
-            if kernel is None and not backend.mutable and backend.stage is not None:
-                kernel = staged.update_all
-        if kernel is None:
-            rule._run(step.work)
-            if rule._hooks.post:
-                hooked.append(step)
-            else:
-                step.finish()
-            continue
-        alike = kernel, backend, spec.device, type(rule), rule.t, rule.hyperparam.key()
-        launches.setdefault(alike, []).append(step)
-    for (kernel, backend, *_), members in launches.items():
-        _launch(kernel, backend, members)
-    if hooked:
-        with ExitStack() as after:  # which calls the others where one raises
-            for step in reversed(hooked):
-                after.callback(step.call_hooks_after)
+    try:
+        for step in steps:
+            if not step.due:
+                step.leave()
+                continue
+            rule, kernel = step.rule, None
+            spec: Any = step.work._spec
+            backend = spec.backend
+            if rule.follows_step and not rule._hooks:
+                kernel = backend.update_all_kernels.get(type(rule))
+                if kernel is None and not backend.mutable and backend.stage is not None:
+                    kernel = staged.update_all
+            if kernel is None:
+                rule._run(step.work)
+                if rule._hooks.post:
+                    hooked.append(step)
+                else:
+                    step.finish()
+                continue
+            alike = kernel, backend, spec.device, type(rule), rule.t, rule.hyperparam.key()
+            launches.setdefault(alike, []).append(step)
+        for (kernel, backend, *_), members in launches.items():
+            _launch(kernel, backend, members)
+    finally:  # those that have been made are finished, though a rule raises for another
+        if hooked:
+            with ExitStack() as after:  # which calls the others where one raises
+                for step in reversed(hooked):
+                    after.callback(step.call_hooks_after)
 
 
 def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:

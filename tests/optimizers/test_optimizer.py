@@ -692,6 +692,29 @@ def test_hooks_of_rules_that_raise_leave_no_parameter_behind(name, place, dtype)
             assert state_of(optimizer) == state_of(stepped)
 
 
+def test_parameters_that_moved_before_a_rule_raised_are_finished():
+    """Their hooks were left out, and what a float32 master had moved was not in the parameter."""
+
+    class Refusing(core.UpdateRule):
+        def step(self, xp, param, grad):
+            if refused in param:
+                raise RuntimeError("not this one")
+            param -= grad
+
+    class Optimizer(core.GradientMethod):
+        rule = Refusing
+
+    seen, refused = [], 3.0
+    model = with_gradients(model_of([1.0], [2.0], [3.0], dtype="float16"), *[[1.0]] * 3)
+    optimizer = Optimizer().setup(model)
+    optimizer.use_fp32_update()
+    for parameter in model.params():
+        parameter.update_rule.add_hook(lambda _, p: seen.append(p.array.item()), "see", "post")
+    with pytest.raises(RuntimeError, match="not this one"):
+        optimizer.update()
+    assert [p.array.item() for p in model.params()] == [0, 1, 3] and seen == [0, 1]
+
+
 def test_state_follows_the_parameter_to_another_backend():
     model = with_gradients(model_of([1.0, 2.0]), [1.0, 1.0])
     optimizer = optimizers.MomentumSGD(lr=0.5).setup(model)
