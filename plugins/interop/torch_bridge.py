@@ -121,8 +121,8 @@ def _module_class(torch: Any) -> Any:
             return _Shared(path, parameter, name, parameter.array, shared.data_ptr())
 
         def __deepcopy__(self, memo: Any) -> Any:
-            copied = type(self)(deepcopy(self._link, memo))
-            return copied.train(self.training)
+            make, (link, *state) = _reduced(self)
+            return make(deepcopy(link, memo), *state)
 
         __reduce__ = _reduced
 
@@ -151,13 +151,18 @@ def _module_class(torch: Any) -> Any:
 
 
 def _reduced(module: Any) -> Any:
-    """What is pickled of a module, whose class nobody else can make."""
-    return _loaded, (module._link, module.training)
+    """What is pickled or copied of a module, whose class nobody else can make."""
+    tensors = [getattr(module, each.name) for each in module._shared]
+    _refuse_replaced(module._shared, tensors)
+    return _made_again, (module._link, module.training, [t.requires_grad for t in tensors])
 
 
-def _loaded(link: Link, training: bool) -> Any:
-    """The module of a link that came from a file or another process."""
-    return as_torch(link).train(training)
+def _made_again(link: Link, training: bool, needs: list[bool]) -> Any:
+    """The module of a link that is a copy, or came from a file or another process."""
+    module = as_torch(link).train(training)
+    for each, needs_grad in zip(module._shared, needs, strict=True):
+        getattr(module, each.name).requires_grad_(needs_grad)
+    return module
 
 
 def _refuse_replaced(shared: list[_Shared], tensors: list[Any]) -> None:

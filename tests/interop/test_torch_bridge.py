@@ -222,6 +222,20 @@ def test_a_module_goes_through_files_with_its_link():
         assert other(x).min() > 1 and not torch.equal(other(x), net(x))
 
 
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_what_pytorch_has_frozen_or_replaced_is_not_lost(again):
+    link = L.Linear(3, 2)
+    module = core.interop.as_torch(link)
+    module.W.requires_grad_(False)
+    other = again(module)
+    assert not other.W.requires_grad and other.b.requires_grad and link.W.requires_grad
+    other(torch.ones(1, 3)).sum().backward()
+    assert other.W.grad is None and other.b.grad.tolist() == [1, 1]
+    module.double()  # of whose values the link knows nothing
+    with pytest.raises(ValueError, match="W and the module's W no longer have the same memory"):
+        again(module)
+
+
 def test_memory_that_is_no_longer_shared_is_told():
     link = L.Linear(3, 2)
     for part in (
