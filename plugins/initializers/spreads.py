@@ -93,12 +93,12 @@ class He(ByFans):
 
 
 def refuse_whole(name: str, home: Backend, dtype: Any) -> None:
-    """Raise TypeError for a dtype of whole numbers, in which draws would be 0."""
+    """Raise TypeError for a dtype of whole numbers, in which draws would lose their fractions."""
     if home.kind(dtype) in "biu":
         raise TypeError(
             f"{name}: expected an array of floats to fill, got one of {home.dtype_name(dtype)}, "
-            "in which most draws would be 0. Give dtype='float32', or none, which is "
-            "core.config.dtype."
+            "in which draws lose their fractions: small ones would all be 0. Give dtype='float32', "
+            "or none, which is core.config.dtype."
         )
 
 
