@@ -306,9 +306,12 @@ def _summed_beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[S
     pairs = zip(a.slopes, b.slopes, strict=True)
     front = Sloped(density, *[density * (rates[0] * s + rates[1] * t) for s, t in pairs])
     left = x < (a.value + 1.0) / (a.value + b.value + 2.0)
-    near, far = _where(xp, left, a, b), _where(xp, left, b, a)
-    tail = front / _beta_fraction(xp, near, far, xp.where(left, x, y), xp.where(left, y, x))
     ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    # The tail is 0 where the density is, and slopes may never converge there.
+    none = density == 0
+    near, far = [_where(xp, none, ones, _where(xp, left, *pair)) for pair in ((a, b), (b, a))]
+    points = [xp.where(none, 0.5, xp.where(left, *pair)) for pair in ((x, y), (y, x))]
+    tail = front / _beta_fraction(xp, near, far, *points)
     rest = ones + tail * -1.0
     return _where(xp, left, tail, rest), _where(xp, left, rest, tail)
 

@@ -696,6 +696,21 @@ def test_beta_functions_of_great_parameters(backend, monkeypatch):
     np.testing.assert_allclose(points.icdf(p).array, expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "strict"])
+def test_beta_functions_have_an_end_where_their_density_has_vanished(backend):
+    """Slopes by parameters never converged where squares of these are no numbers."""
+    home = core.backend.get(backend)
+    x = np.array([1e-100, 1e-8, 0.1, 0.5, 0.9])
+    for a, b in ((0.3, 1e300), (2.0, 1e160), (1e160, 2.0)):
+        given = [core.Variable(home.asarray(np.broadcast_to(y, 5) + 0.0)) for y in (a, b, x)]
+        low = Betainc.call(*given)
+        gone = x > 1e-50 if b > a else x > 0
+        assert (home.to_host(low.array)[gone] == (b > a)).all()
+        for gradient in core.grad([F.sum(low)], given):
+            assert (home.to_host(gradient.array)[gone] == 0).all()
+        assert np.isfinite(home.to_host(D.Beta(*given[:2]).icdf(given[2]).array)).all()
+
+
 def test_students_tails_far_out():
     """From 1e100 on they were those at 1e100; they are powers there."""
     df, t = (x.ravel() for x in np.meshgrid([0.02, 0.1, 0.5, 1.0, 1.5], [1e9, 1e99, 1e120, 1e190]))
