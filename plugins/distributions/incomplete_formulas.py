@@ -323,14 +323,16 @@ def _beta_fraction(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> Sloped:
     ratios", equation 9.
     """
     whole, start = a + b, a * y + b * -x + 1.0
+    share = first = a / (a + 1.0)
 
     def term(n: int) -> tuple[Sloped, Sloped]:
-        square = (b + float(-n)) * (n * x)
-        before, after = a + float(2 * n - 1), a + float(2 * n + 1)
-        up = (a + float(n - 1)) / before * ((whole + float(n - 1)) / before) * square * x
-        return up, square / before + (a + float(n)) / after * (start + n * (1.0 + y)) + float(n)
+        nonlocal share  # of the term before
+        part = (b + float(-n)) * (n * x) / (a + float(2 * n - 1))
+        up = share * (whole + float(n - 1)) * part * x
+        share = (a + float(n)) / (a + float(2 * n + 1))
+        return up, part + share * (start + n * (1.0 + y)) + float(n)
 
-    return fraction(xp, term, a / (a + 1.0) * start)
+    return fraction(xp, term, first * start)
 
 
 # -- inverses -------------------------------------------------------------------------------------
