@@ -74,6 +74,22 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function, **options)
 
 
+def annotations_of(owner: Any) -> dict[str, Any]:
+    """What a class or a function annotates itself, by name.
+
+    Python 3.14 evaluates it when it is asked for; of what names something that is not there, as
+    what is imported for type checkers alone, it then gives a `ForwardRef`.
+
+    >>> annotations_of(annotations_of)
+    {'owner': 'Any', 'return': 'dict[str, Any]'}
+    """
+    try:
+        return dict(owner.__annotations__)
+    except NameError:
+        library: Any = import_module("annotationlib")
+        return dict(library.get_annotations(owner, format=library.Format.FORWARDREF))
+
+
 def refuse_idle(where: str, function: Any) -> None:
     """Raise TypeError for a function of which a call runs nothing yet: one that yields, or an async
     one. What it is to do would be lost in silence.

@@ -9,14 +9,15 @@ is brought into the declared form; the rest is refused by name.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from importlib import import_module
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from core import typing as shared
+from core.errors.arguments import annotations_of as annotations_of
 from core.errors.arguments import signature_of
 from core.errors.exceptions import InvalidSetting
 from core.errors.interval import Interval
@@ -41,6 +42,11 @@ _ONE: dict[Any, tuple[str, tuple[type, ...]]] = {
 }
 """What is annotated -> it in words, and the types that pass as they are."""
 
+_FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    Callable: ("a function", callable),
+    os.PathLike: ("a path", lambda value: isinstance(value, os.PathLike)),
+}
+
 MISSING: Any = object()
 """What stands where there is no value of the kind, and no default."""
 
@@ -52,9 +58,8 @@ class Kind:
     """What a setting may be: a value of one of `types`, or a tuple of elements of the kind `each`.
 
     `length` is that of the tuple, where only one is right. Numbers are `within` an interval, where
-    there is one. With `calls` whatever can be called is
-    right as well, with `arrays` the arrays of all backends, and Variables. A kind without words
-    takes anything.
+    there is one. What one of the functions in `fits` is true of is right as well, with `arrays`
+    the arrays of all backends, and Variables. A kind without words takes anything.
     """
 
     def __init__(
@@ -63,7 +68,7 @@ class Kind:
         types: tuple[type, ...] = (),
         each: Kind | None = None,
         length: int | None = None,
-        calls: bool = False,
+        fits: tuple[Callable[[Any], bool], ...] = (),
         arrays: bool = False,
         within: Interval | None = None,
     ) -> None:
@@ -71,7 +76,7 @@ class Kind:
         self.types = frozenset(types)
         self.each = each
         self.length = length
-        self.calls = calls
+        self.fits = fits
         self.arrays = arrays
         self.within = within
 
@@ -89,9 +94,9 @@ class Kind:
             return ANYTHING
         row = self if self.each else other
         words = tuple(dict.fromkeys(self.words + other.words))
-        calls, arrays = self.calls or other.calls, self.arrays or other.arrays
+        fits, arrays = (*self.fits, *other.fits), self.arrays or other.arrays
         types, within = (*self.types, *other.types), self.within or other.within
-        return Kind(words, types, row.each, row.length, calls, arrays, within)
+        return Kind(words, types, row.each, row.length, fits, arrays, within)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """The text of a test that right values mostly pass; `scope` grows what it refers to."""
@@ -106,8 +111,8 @@ class Kind:
         if ranged and self.within is not None:
             scope[f"ranged_{name}"] = ranged
             tests += [f"type({name}) in ranged_{name} and {self.within.test(name)}"]
-        if self.calls:
-            tests += [f"callable({name})"]
+        scope |= {f"fits{i}_{name}": fits for i, fits in enumerate(self.fits)}
+        tests += [f"fits{i}_{name}({name})" for i in range(len(self.fits))]
         if self.arrays:
             scope |= {"Variable": Variable, "is_array": is_array}
             tests += [f"isinstance({name}, Variable) or is_array({name})"]
@@ -154,7 +159,7 @@ class Kind:
     def _one(self, value: Any) -> Any:
         if type(value) in self.types or (str in self.types and isinstance(value, str)):
             return value
-        if self.calls and callable(value):
+        if any([fits(value) for fits in self.fits]):
             return value
         if bool in self.types and type(value) is int and value in (0, 1):
             return bool(value)
@@ -183,22 +188,6 @@ def _is_row(value: Any) -> bool:
     if isinstance(value, (dict, set, frozenset)):
         return False
     return hasattr(value, "__iter__") or hasattr(value, "__getitem__")
-
-
-def annotations_of(owner: Any) -> dict[str, Any]:
-    """What a class or a function annotates itself, by name.
-
-    Python 3.14 evaluates it when it is asked for; of what names something that is not there, as
-    what is imported for type checkers alone, it then gives a `ForwardRef`.
-
-    >>> annotations_of(annotations_of)
-    {'owner': 'Any', 'return': 'dict[str, Any]'}
-    """
-    try:
-        return dict(owner.__annotations__)
-    except NameError:
-        library: Any = import_module("annotationlib")
-        return dict(library.get_annotations(owner, format=library.Format.FORWARDREF))
 
 
 def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -> Kind:
@@ -242,8 +231,9 @@ def _compound(annotation: Any, module: str) -> Kind:
     for note in getattr(annotation, "__metadata__", ()):
         one, within = _meaning(origin, module), Interval(note)
         return Kind(tuple([f"{w} in {note}" for w in one.words]), tuple(one.types), within=within)
-    if annotation is Callable or origin is Callable:
-        return Kind(("a function",), calls=True)
+    for known, (word, fits) in _FITS.items():
+        if known is annotation or known is origin:
+            return Kind((word,), fits=(fits,))
     if not parts:
         return ANYTHING
     if isinstance(annotation, type(int | str)) or str(origin) == "typing.Union":

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.dataset import indexing
 from core.errors.kinds import checked
 from core.typing import Seed
 from plugins.datasets.split import random_order
@@ -27,6 +28,7 @@ def get_cross_validation_datasets(
     >>> [(t[:], v[:]) for t, v in get_cross_validation_datasets([1, 2, 3], 2)]
     [([1], [2, 3]), ([2, 3], [1])]
     """
+    indexing.by_position("get_cross_validation_datasets", dataset)
     folds, length = n_fold if n_folds is None else n_folds, len(dataset)
     if folds is None or not 2 <= folds <= length:
         raise ValueError(
@@ -50,5 +52,5 @@ def get_cross_validation_datasets_random(
     dataset: Any, n_folds: int | None = None, seed: Seed | None = None, *, n_fold: int | None = None
 ) -> Folds:
     """The same on a random order of the examples, which `seed` fixes."""
-    order = random_order(dataset, seed)
+    order = random_order("get_cross_validation_datasets_random", dataset, seed)
     return get_cross_validation_datasets(dataset, n_folds, order, n_fold=n_fold)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetMissing
+from core.errors.kinds import checked
 from core.typing import DType
 from plugins.datasets.image_files import float_dtype, label_array, listed, listed_pairs, read_image
 
@@ -42,7 +44,13 @@ class ImageDataset(DatasetMixin):
     ((3, 3, 4), dtype('float32'), np.float32(255.0))
     """
 
-    def __init__(self, paths: Any, root: Any = ".", dtype: DType = None) -> None:
+    @checked
+    def __init__(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        root: str | os.PathLike[str] = ".",
+        dtype: DType = None,
+    ) -> None:
         self._paths = listed(paths, "ImageDataset")
         self._root = root
         self._dtype = float_dtype(dtype)
@@ -63,8 +71,13 @@ class LabeledImageDataset(DatasetMixin):
     `label_dtype`, which has to hold it. Errors are those of ImageDataset.
     """
 
+    @checked
     def __init__(
-        self, pairs: Any, root: Any = ".", dtype: DType = None, label_dtype: DType = np.int32
+        self,
+        pairs: Any,
+        root: str | os.PathLike[str] = ".",
+        dtype: DType = None,
+        label_dtype: DType = np.int32,
     ) -> None:
         self._pairs = listed_pairs(pairs, "LabeledImageDataset")
         self._root = root

@@ -59,10 +59,14 @@ def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
     if _is_path(pairs):
         return list(_read_pairs(pairs, who))
     try:
-        return [(path, label) for path, label in pairs]
+        found = [(path, label) for path, label in pairs]
     except (TypeError, ValueError) as error:
         error.add_note(f"{who}: expected pairs (path, label), or the name of a file of them.")
         raise
+    for path, _ in found:
+        if not _is_path(path):
+            raise TypeError(f"{who}: expected pairs (path, label), got {path!r:.60} as a path.")
+    return found
 
 
 def label_array(label: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ from core.errors.set_by_init import NeedsInit
 from plugins.datasets.per_process import PerProcess
 from plugins.datasets.there import there
 from plugins.formats import PICKLE, instead
+from plugins.serializers.open_files import check_open
 
 _OF_BYTES = (EOFError, OverflowError, UnicodeDecodeError, pickle.UnpicklingError)
 """What bytes that are others raise, and no class that is lacking."""
@@ -31,7 +32,10 @@ class PickleDataset(DatasetMixin):
     """
 
     def __init__(self, reader: Any) -> None:
-        self._file = reader if isinstance(reader, PerProcess) else PerProcess(_Given(reader))
+        if not isinstance(reader, PerProcess):
+            check_open("PickleDataset", reader, "reading", "open_pickle_dataset")
+            reader = PerProcess(_Given(reader))
+        self._file = reader
         with self._file.use() as file:
             self._places = _starts(file)
 
@@ -101,6 +105,7 @@ def _starts(file: Any) -> list[int]:
     return starts
 
 
+@checked
 def open_pickle_dataset(path: str | os.PathLike[str]) -> PickleDataset:
     """The dataset in the file `path`, which `open_pickle_dataset_writer` wrote.
 
@@ -128,6 +133,7 @@ class PickleDatasetWriter(NeedsInit):
 
     @checked
     def __init__(self, writer: Any, protocol: int = pickle.HIGHEST_PROTOCOL) -> None:
+        check_open("PickleDatasetWriter", writer, "writing", "open_pickle_dataset_writer")
         self._file = writer
         self._protocol = protocol
 

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from core.arrays import backend
+from core.dataset import indexing
 from core.errors.kinds import checked
 from core.typing import Seed
 from plugins.datasets.sub_dataset import SubDataset
 
 
-def random_order(dataset: Any, seed: Seed | None) -> np.ndarray[Any, Any]:
+def random_order(who: str, dataset: Any, seed: Seed | None) -> np.ndarray[Any, Any]:
     """A random order of a dataset: fixed by `seed`, or drawn as all else in the framework."""
+    indexing.by_position(who, dataset)
     if seed is None:
         return np.asarray(backend.get("numpy").random.permutation(len(dataset)))
     return np.random.RandomState(seed).permutation(len(dataset))
@@ -29,6 +31,7 @@ def split_dataset(dataset: Any, split_at: int, order: Any = None) -> tuple[SubDa
     >>> first[:], second[:]
     ([1, 2], [3])
     """
+    indexing.by_position("split_dataset", dataset)
     if not 0 <= split_at <= len(dataset):
         raise ValueError(
             f"split_dataset: expected 0 <= split_at <= {len(dataset)}, the dataset's length, "
@@ -50,7 +53,7 @@ def split_dataset_random(
     >>> sorted(first[:] + second[:])
     [0, 1, 2, 3, 4]
     """
-    return split_dataset(dataset, first_size, random_order(dataset, seed))
+    return split_dataset(dataset, first_size, random_order("split_dataset_random", dataset, seed))
 
 
 @checked
@@ -62,6 +65,7 @@ def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]
     >>> [part[:] for part in split_dataset_n([1, 2, 3, 4, 5], 2)]
     [[1, 2], [3, 4]]
     """
+    indexing.by_position("split_dataset_n", dataset)
     if not 0 < n <= len(dataset):
         raise ValueError(
             f"split_dataset_n: expected 1 to {len(dataset)} parts, as many as examples, got {n}."
@@ -74,4 +78,4 @@ def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]
 @checked
 def split_dataset_n_random(dataset: Any, n: int, seed: Seed | None = None) -> list[SubDataset]:
     """`n` parts of equal length, drawn at random without repeats."""
-    return split_dataset_n(dataset, n, random_order(dataset, seed))
+    return split_dataset_n(dataset, n, random_order("split_dataset_n_random", dataset, seed))

@@ -30,10 +30,6 @@ class SubDataset(DatasetMixin):
                 f"SubDataset: expected 0 <= start <= finish <= {length}, the dataset's length; "
                 f"got start {start}, finish {finish}."
             )
-        if order is not None and len(order) != length:
-            raise ValueError(
-                f"SubDataset: expected an order of {length} indices, got {len(order)}."
-            )
         self._dataset = dataset
         self._start = start
         self._length = finish - start
@@ -55,11 +51,13 @@ class SubDataset(DatasetMixin):
 def _checked(order: Any, start: int, finish: int, length: int) -> np.ndarray[Any, Any]:
     """The indices of a part: masks and fractions would be taken for other examples."""
     found = np.asarray(order)
-    if found.ndim != 1 or (length and found.dtype.kind not in "iu"):
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise TypeError(
             f"SubDataset: expected an order of integers, got {found.dtype}{list(found.shape)}. "
             "numpy.flatnonzero(mask) gives the positions of a mask."
         )
+    if len(found) != length:
+        raise ValueError(f"SubDataset: expected an order of {length} indices, got {len(found)}.")
     part = found[start:finish]
     outside = part[(part < -length) | (part >= length)]
     if len(outside):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.dataset import DatasetMixin
+from core.errors.kinds import checked
 from plugins.datasets.per_process import PerProcess
 from plugins.datasets.text_files import decoding, has_bytes_of_ascii, starts_in_bytes
 from plugins.datasets.there import there
@@ -43,6 +44,7 @@ class TextDataset(DatasetMixin):
     ['one\n', 'two\n']
     """
 
+    @checked
     def __init__(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],

@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged, DatasetMissing
+from core.errors.kinds import checked
 from core.typing import DType
 from plugins.datasets.concatenated_dataset import ConcatenatedDataset
 from plugins.datasets.image_files import float_dtype, label_array, listed_pairs, read_image
@@ -82,7 +83,8 @@ class ZippedImageDataset(DatasetMixin):
     (1, 3, 4)
     """
 
-    def __init__(self, zipfilename: Any, dtype: DType = None) -> None:
+    @checked
+    def __init__(self, zipfilename: str | os.PathLike[str], dtype: DType = None) -> None:
         self._archive = _Archive(zipfilename, dtype, "ZippedImageDataset")
         self._names = self._archive.names()
 
@@ -97,7 +99,8 @@ class ZippedImageDataset(DatasetMixin):
 class MultiZippedImageDataset(ConcatenatedDataset):
     """The images of several zip archives, one after the other, each as in ZippedImageDataset."""
 
-    def __init__(self, zipfilenames: Iterable[Any], dtype: DType = None) -> None:
+    @checked
+    def __init__(self, zipfilenames: Sequence[str | os.PathLike[str]], dtype: DType = None) -> None:
         super().__init__(*[ZippedImageDataset(name, dtype) for name in zipfilenames])
 
 
@@ -109,9 +112,10 @@ class LabeledZippedImageDataset(DatasetMixin):
     as in ZippedImageDataset.
     """
 
+    @checked
     def __init__(
         self,
-        zipfilename: Any,
+        zipfilename: str | os.PathLike[str],
         labelfilename: Any,
         dtype: DType = None,
         label_dtype: DType = np.int32,

@@ -325,3 +325,26 @@ def test_a_negative_seed_is_refused_by_name(make):
     with pytest.raises(ValueError, match=r"\w: expected seed to be a whole number in \[0, .* -1"):
         make(-1)
     make(np.int64(3))
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        D.split_dataset,
+        D.split_dataset_random,
+        D.split_dataset_n,
+        D.split_dataset_n_random,
+        D.get_cross_validation_datasets,
+        D.get_cross_validation_datasets_random,
+    ],
+)
+@pytest.mark.parametrize("dataset", [None, 3, iter([1, 2, 3])])
+def test_what_is_no_dataset_is_named_where_it_is_divided(split, dataset):
+    with pytest.raises(TypeError, match=f"{split.__name__}: expected a dataset with a length and"):
+        split(dataset, 2)
+
+
+@pytest.mark.parametrize("order", [3, iter([0, 1, 2])])
+def test_an_order_without_a_length_is_refused(order):
+    with pytest.raises(TypeError, match="SubDataset: expected an order of integers, got"):
+        D.SubDataset("abc", 0, 2, order=order)

@@ -12,7 +12,7 @@ import pytest
 
 import core
 from core import datasets as D
-from core.errors import DatasetDamaged, DatasetMissing
+from core.errors import DatasetDamaged, DatasetMissing, InvalidSetting
 from core.iterators import MultiprocessIterator, MultithreadIterator
 
 Image = pytest.importorskip("PIL.Image")
@@ -268,3 +268,25 @@ def test_a_fork_reads_from_a_place_of_its_own(archive):
         for one, other in zip(found.get(30), mine, strict=True):
             np.testing.assert_array_equal(one, other)
     assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: D.ImageDataset([3]),
+        lambda: D.ImageDataset(None),
+        lambda: D.ImageDataset(["a.png"], root=3),
+        lambda: D.LabeledImageDataset([("a.png", 1)], root=None),
+        lambda: D.ZippedImageDataset(3),
+        lambda: D.MultiZippedImageDataset("a.zip"),
+        lambda: D.LabeledZippedImageDataset(b"a.zip", []),
+    ],
+)
+def test_what_is_no_path_is_refused_at_the_door(make):
+    with pytest.raises(InvalidSetting, match=r"Dataset: expected (paths|root|zipfilenames?) to be"):
+        make()
+
+
+def test_what_is_no_path_beside_a_label_is_named():
+    with pytest.raises(TypeError, match=r"expected pairs \(path, label\), got 3 as a path"):
+        D.LabeledImageDataset([("a.png", 1), (3, 4)])

@@ -1,5 +1,6 @@
 """Datasets of lines of text and of pickled objects."""
 
+import gc
 import io
 import os
 import pickle
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import datasets as D
-from core.errors import DatasetDamaged
+from core.errors import DatasetDamaged, InvalidSetting
 from core.iterators import MultiprocessIterator, MultithreadIterator
 
 LINES = ["one\n", "zwölf\n", "\n", "四"]
@@ -242,3 +243,43 @@ def test_threads_and_processes_read_them(tmp_path, pickles):
     with MultiprocessIterator(both, 300, shuffle=False, n_processes=2) as iterator:
         assert iterator.next() == both[:]
     assert os.path.exists(pickles)
+
+
+@pytest.mark.parametrize("make", [D.TextDataset, D.open_pickle_dataset])
+@pytest.mark.parametrize("wrap", [lambda number: number, lambda number: [number]])
+def test_numbers_of_open_files_are_no_paths(tmp_path, make, wrap):
+    with open(tmp_path / "file", "w+b") as file:
+        file.write(b"a line\n")
+        with pytest.raises(InvalidSetting, match="expected paths? to be a string"):
+            make(wrap(file.fileno()))
+        gc.collect()
+        os.fstat(file.fileno())  # raises where it was closed
+        with pytest.raises(InvalidSetting, match="expected path to be a string or a path, got int"):
+            D.open_pickle_dataset_writer(file.fileno())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"paths": None}, "paths to be a string, a path or a tuple of strings or paths, got None"),
+        ({"paths": b"a"}, "paths to be a string, a path or a tuple of strings or paths, got bytes"),
+        ({"encoding": 3}, "encoding to be a string"),
+        ({"filter_func": "a"}, "filter_func to be a function or None, got str 'a'"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(tmp_path, arguments, text):
+    (tmp_path / "file").write_text("a\n")
+    with pytest.raises(InvalidSetting, match=f"TextDataset: expected {text}"):
+        D.TextDataset(**{"paths": tmp_path / "file", **arguments})
+
+
+@pytest.mark.parametrize("make", [D.PickleDataset, D.PickleDatasetWriter])
+@pytest.mark.parametrize(
+    ("file", "cure"),
+    [("a", r"open_pickle_dataset(_writer)?\(path\)"), (None, ""), (3, ""), (io.StringIO(), "mode")],
+)
+@pytest.mark.filterwarnings("error")  # which pytest makes of errors in __del__
+def test_what_is_no_file_of_bytes_is_refused(make, file, cure):
+    with pytest.raises(TypeError, match=rf"{make.__name__}: expected a file open for .*{cure}"):
+        make(file)
+    gc.collect()
