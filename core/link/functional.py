@@ -23,7 +23,8 @@ def functional_call(link: Link, params: Mapping[str, Array], /, *args: Any, **kw
     Args:
         link: What is called. It has its own parameters again when the call is over.
         params: Arrays or Variables by path, as `dict(link.namedparams())` has them. Parameters that
-            are not among them are those of the link.
+            are not among them are those of the link. One that several links share may be given by
+            any of its paths, and by several where that is one object.
         *args: Arguments of the link.
         **kwargs: The same.
 
@@ -35,7 +36,7 @@ def functional_call(link: Link, params: Mapping[str, Array], /, *args: Any, **kw
 
     Raises:
         UnknownName: The link has no such parameter.
-        ValueError: A parameter has another shape.
+        ValueError: A parameter has another shape, or two are given for the same one.
 
     >>> import core, core.functions as F, core.links as L, numpy as np
     >>> model = L.Linear(1, 1, initialW=2)
@@ -49,14 +50,20 @@ def functional_call(link: Link, params: Mapping[str, Array], /, *args: Any, **kw
     >>> model.W.array, model.W.grad.round(2)
     (array([[2.]], dtype=float32), array([[1.44]], dtype=float32))
     """
-    known, taken = dict(link.namedparams()), []
+    known, taken = _by_path(link), []
     lift = getattr(current().array_type, "_lift_beside", None)  # a trace has to know of them
+    paths: dict[int, str] = {}
     given = params.values() if lift is None else lift(tuple(params.values()))
     for path, x in zip(params, given, strict=True):
         if path not in known:
             hint = nearest(path, known)
             raise UnknownName(f"functional_call: the link has no parameter {path!r}.{hint}")
         p, x = known[path], as_variable(x)
+        if params[first := paths.setdefault(id(p), path)] is not params[path]:
+            raise ValueError(
+                f"functional_call: {first} and {path} are one parameter, which links share; two "
+                "were given. Give one."
+            )
         if p.is_initialized and x.shape != p.shape:
             raise ValueError(f"functional_call: expected {path} of shape {p.shape}, got {x.shape}")
         # All are read before the first is written: one may be given in the place of another.
@@ -67,6 +74,12 @@ def functional_call(link: Link, params: Mapping[str, Array], /, *args: Any, **kw
         return link(*args, **kwargs)
     finally:
         _put(before)
+
+
+def _by_path(link: Link) -> dict[str, Any]:
+    """The parameters by all paths: those that links share have several."""
+    links = link.namedlinks()
+    return {f"{path.rstrip('/')}/{n}": p for path, part in links for n, p in part._own_params()}
 
 
 def _put(places: list[tuple[Any, tuple[Any, ...]]]) -> None:

@@ -238,3 +238,32 @@ def test_what_does_not_fit_leaves_the_link_as_it_was():
         with pytest.raises(error, match=match):
             core.functional_call(link, params, X)
         assert link.l.W.array is W and not link.l.b.array.any() and link.l.W.requires_grad
+
+
+class Tied(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(3, 3), L.Linear(3, 3)
+        self.b.W = self.a.W
+
+    def forward(self, x):
+        return self.b(F.tanh(self.a(x)))
+
+
+def test_a_shared_parameter_has_the_name_that_each_link_gives_it():
+    link, x = Tied(), np.ones((2, 3), "f")
+    own = link.a.W.array
+    w = core.Variable(np.arange(9, dtype="f").reshape(3, 3))
+    both = core.functional_call(link, {"/a/W": w, "/b/W": w}, x)
+    found = [core.functional_call(link, {path: w}, x) for path in ("/a/W", "/b/W")]
+    link.a.W.array = w.array
+    for y in (both, *found):
+        np.testing.assert_array_equal(y.array, link(x).array)
+        (g,) = core.grad([total(y)], [w])
+        (expected,) = core.grad([total(link(x))], [link.a.W])
+        np.testing.assert_array_equal(g.array, expected.array)
+    with pytest.raises(ValueError, match="/a/W and /b/W are one parameter, which links share"):
+        core.functional_call(link, {"/a/W": w, "/b/W": own}, x)
+    with pytest.raises(core.errors.UnknownName, match="no parameter '/b/V'. Did you mean '/b/W'"):
+        core.functional_call(link, {"/b/V": w}, x)
