@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 from core.errors import ExportError
@@ -118,9 +117,14 @@ class _Merge:
 
     def settings(self, functions: Sequence[Any]) -> Any:
         """The operation with settings that follow the sizes; None where all have the same."""
-        made = copy(functions[0])
+        one: Any = functions[0]
+        kind: Any = type(one)
+        settings = getattr(one, "__dict__", {})
         changed = False
-        for name, value in getattr(functions[0], "__dict__", {}).items():
+        made = kind.__new__(kind)  # not a copy: one that is part of a graph has none
+        if settings:
+            vars(made).update(settings)
+        for name, value in settings.items():
             values = [getattr(f, name, None) for f in functions]
             plain = all([isinstance(v, int | float | tuple | list) for v in values])
             if plain and any([v != value for v in values]):
