@@ -13,7 +13,7 @@ from typing import Any
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
 from core.errors.keywords import checked_when_called
-from core.graph.delivery import apart, deliver, memory
+from core.graph.delivery import apart, deliver, memory, refuse_freed
 from core.graph.fitting import check_grad, is_array
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of, history_of
@@ -95,6 +95,8 @@ def _backward(
         if creator_of(source) is not None:
             _refuse_complex(y)
             roots.append((source, _initial(y, graph, loss_scale)))
+        else:
+            refuse_freed("backward", (source,))
     if not roots:
         return
     walk = Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph, gradients=gradients)
@@ -276,6 +278,8 @@ def _ways(
     depending = {source for source in targets if not source._constant}
     leaves: set[Source] = set()
     functions = history_of([y.creator_node for y in outputs], leaves)
+    ends = leaves.union([y._source for y in outputs if y._source is not None])
+    refuse_freed("grad", ends - depending)
     if {leaf for leaf in leaves if not leaf._constant} == depending:  # all lead there
         depending.update([y._source for y in outputs if y._source is not None])
         return depending, None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
+from core.errors import GraphError
 from core.graph.accumulate import adds_in_place
 from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable
@@ -21,6 +23,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
     """
     given = {memory(as_array(g)) for g in walk.given}
     ready, sums = [], []
+    refuse_freed("backward", walk.leaves)
     for source in walk.leaves:
         if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
             continue
@@ -44,6 +47,17 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         source._grad = total
         if Variable._scaled and not source.is_function:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
+
+
+def refuse_freed(who: str, ends: Iterable[Any]) -> None:
+    """Raise GraphError, in the name of `who`, where an end of a graph was the root of one."""
+    for end in ends:
+        if end.is_function and end._freed:
+            raise GraphError(
+                f"{who}: the graph of the result of {end.label} was freed by an earlier backward, "
+                "with free_graph=True, as updaters and optimizer.update(lossfun, ...) do it. Leave "
+                "free_graph out there, or compute the forward pass again."
+            )
 
 
 def _check_found(source: Any, g: Any) -> None:

@@ -48,6 +48,7 @@ class GraphNode(Hooked, Uncopied):
     _grad: Any = None  # of a lone output: its gradient and name
     _name: str | None = None
     shapes: Any = None
+    _freed: bool = False  # whether a backward has cut it that was to free the graph
 
     __array_ufunc__ = None
 

@@ -229,7 +229,8 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
             retain_grad: Keep the gradients of the variables in between as well.
             enable_double_backprop: Record the graph of the gradients, for derivatives of them.
             loss_scale: Factor on the initial gradient, which optimizers divide out again.
-            free_graph: Let the graph, as far as nobody else holds it, die as the walk goes.
+            free_graph: Let the graph, as far as nobody else holds it, die as the walk goes. A later
+                backward from this Variable, or through it, raises GraphError.
 
         A variable of one element starts with the gradient 1; else `grad` must have been set. Behind
         a leaf, as one is that was unchained, there is nothing, and nothing happens.

@@ -154,6 +154,7 @@ class Walk:
         self.queued.discard(f)
         if f._single and f in self.freed:
             f.unchain()
+            f._freed = True
             for name in f.declared.saved:
                 setattr(f, name, None)
         elif not f._single:

@@ -274,17 +274,39 @@ def test_a_function_of_several_outputs_dies_when_the_walk_has_passed_it():
     assert alive == [False]
 
 
-def test_a_second_backward_over_a_freed_graph_is_refused_or_without_effect():
-    x = variable(4)
-    y = total(tanh(x))
-    z = y * 2
-    z.backward(free_graph=True)
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda y, x, w: y.backward(),
+        lambda y, x, w: (y * 3).backward(),
+        lambda y, x, w: (y * w).backward(),
+        lambda y, x, w: core.backward([total(x), y]),
+        lambda y, x, w: core.grad([y], [x]),
+        lambda y, x, w: core.grad([y * 3], [x]),
+        lambda y, x, w: core.grad([y * w], [x, w]),
+    ],
+)
+def test_a_second_backward_over_a_freed_graph_is_refused_before_it_has_an_effect(again):
+    x, w = variable(4), variable(1)
+    y = total(tanh(x)) * 2
+    y.backward(free_graph=True)
     before = x.grad.copy()
-    try:
-        z.backward()
-    except GraphError as error:
-        assert "freed" in str(error) or "cut" in str(error)
+    with pytest.raises(GraphError, match="the result of .* was freed by an earlier backward"):
+        again(y, x, total(w))
     np.testing.assert_array_equal(x.grad, before)
+    assert w.grad is None
+
+
+def test_a_result_whose_graph_was_freed_is_a_result_still():
+    x, w = variable(4), variable(1)
+    y = total(tanh(x)) * 2
+    y.backward(free_graph=True)
+    (gy,) = core.grad([y * 3], [y])
+    assert gy.array == 3
+    y.unchain()
+    y = Variable(y.array)
+    (y * total(w)).backward()
+    np.testing.assert_allclose(w.grad, [y.array])
 
 
 # -- length ----------------------------------------------------------------------------------------
