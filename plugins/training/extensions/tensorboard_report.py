@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
 from core.training import Extension, TriggerSpec
 from plugins.training.extensions.observed import Observed
@@ -37,6 +38,7 @@ class TensorBoardReport(Extension):
 
     ranks = "together"
 
+    @checked
     def __init__(
         self,
         keys: Iterable[str] | None = None,
