@@ -13,19 +13,24 @@ from plugins.functions.refusal import refused
 def widened(xp: Any, numbers: Any) -> Any:
     """Numbers in a dtype that holds -1 and those of all classes: as int64, unless theirs does.
 
-    A class of 300 is none of uint8: it would be compared as 44.
+    A class of 300 is none of uint8: it would be compared as 44. Of uint64, what int64 does not hold
+    becomes its last number: 2**64 - 1 would be taken for -1.
     """
     dtype = numbers.dtype
     key = type(dtype), dtype  # those of two libraries may not be compared
     narrow = _known.get(key)
     if narrow is None:
-        narrow = _known[key] = of(numbers).dtype_name(dtype) in _NARROW
+        name = of(numbers).dtype_name(dtype)
+        narrow = _known[key] = name if name in _NARROW else ""
+    if narrow == "uint64":
+        numbers = xp.clip(numbers, None, _LAST)
     return xp.astype(numbers, xp.int64) if narrow else numbers
 
 
 _NARROW = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
-_known: dict[tuple[type, Any], bool] = {}
-"""Whether dtypes, of any library, are among these."""
+_LAST = (1 << 63) - 1
+_known: dict[tuple[type, Any], str] = {}
+"""The names of dtypes, of any library, that are among these; "" of all others."""
 
 
 def refuse_outside(

@@ -132,3 +132,27 @@ def test_labels_of_few_bits_name_one_of_many_classes(call, place):
         found.append([core.backend.to_host(a) for a in (y.array, x.grad) if a is not None])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+@pytest.mark.parametrize("call", ["softmax_cross_entropy", "sigmoid_cross_entropy", "embed_id"])
+def test_numbers_beyond_int64_are_refused(call, place):
+    """As int64, 2**64 - 1 is -1, the number that is left out."""
+    device = core.get_device(place)
+    x = device.send(np.zeros((2, 3), "f"))
+    t = np.array([0, 2**64 - 1], "uint64")
+    given = device.send(np.stack([t] * 3, axis=1) if call == "sigmoid_cross_entropy" else t)
+    with pytest.raises(core.errors.OutOfRange, match="expected [tx] in"):
+        F.embed_id(given, x, -1) if call == "embed_id" else getattr(F, call)(x, given)
+
+
+@pytest.mark.parametrize("ignored", [2**63, 2**64, -(2**70)])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
+def test_a_label_to_leave_out_may_be_any_number(ignored, dtype):
+    scores, t = np.random.default_rng(0).normal(size=(4, 3)).astype("f"), np.array([0, 2, 1, 1])
+    x, like = core.Variable(scores), core.Variable(scores)
+    y = F.softmax_cross_entropy(x, t.astype(dtype), ignore_label=ignored)
+    expected = F.softmax_cross_entropy(like, t)
+    y.backward(), expected.backward()
+    np.testing.assert_allclose(y.array, expected.array, rtol=1e-6)
+    np.testing.assert_allclose(x.grad, like.grad, rtol=1e-5, atol=1e-7)

@@ -288,7 +288,7 @@ def _gradient(f: Any, g: Any, loop: Any, across: Any) -> Any:
 
 def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     """The loss of scores (n, classes, ...)."""
-    if not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:] or _weighs_smoothed(f):
+    if not suits(x, calls=CALLS) or t.shape != x.shape[:1] + x.shape[2:] or _is_beyond(f, t):
         return NotImplemented
     labels = np.ascontiguousarray(t, np.intp).reshape(-1)
     found = _losses_of(np.ascontiguousarray(x), labels, f.ignore_label)
@@ -317,9 +317,13 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     return y
 
 
-def _weighs_smoothed(f: Any) -> bool:
-    """Whether the losses of all classes have weights of their own, which the loops know not."""
-    return bool(f.label_smoothing) and f.class_weight is not None
+def _is_beyond(f: Any, t: Array) -> bool:
+    """Whether there is what the loops do not know: numbers beyond int64, and weights of their own
+    of the losses of all classes.
+    """
+    if f.label_smoothing and f.class_weight is not None:
+        return True
+    return t.dtype.char in "LQ" or not -(1 << 63) <= f.ignore_label < 1 << 63
 
 
 def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | None:
@@ -335,7 +339,7 @@ def _losses_of(x: Array, labels: Array, ignored: int) -> tuple[Array, ...] | Non
 def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g * w * (softmax(x) - onehot(t))`."""
     x = f._sources[0].data
-    if not suits(x, calls=CALLS) or _weighs_smoothed(f):
+    if not suits(x, calls=CALLS) or _is_beyond(f, f._sources[1].data):
         return NotImplemented
     scores = np.ascontiguousarray(x)
     labels = np.ascontiguousarray(f._sources[1].data, np.intp).reshape(-1)
