@@ -80,8 +80,10 @@ def snapshot(
       `autoload(path, object)` takes the place of `load_npz`, as
       `functools.partial(load_npz, strict=False)` for a training that has got a further extension.
     - `snapshot_on_error` saves also when training ends by an exception, unless the iteration is
-      saved already. A run that resumes from there goes on after the batch, and the random numbers,
-      which the step that failed has taken; or with the extension that has raised.
+      saved already. A run that resumes from there goes on after the batch, or the several that
+      were taken to be accumulated, and the random numbers, of the step that failed, which is not
+      made again; or with the extension that has raised. To have the same bits as a run that has
+      not failed, resume from the snapshot before.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
     - Where several ranks train together, one file has the state of all: the first rank writes it,
