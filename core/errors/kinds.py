@@ -45,8 +45,6 @@ _ONE: dict[Any, tuple[str, tuple[type, ...]]] = {
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     Callable: ("a function", callable),
     os.PathLike: ("a path", lambda value: isinstance(value, os.PathLike)),
-    Iterable: ("an iterable", lambda v: hasattr(v, "__iter__") or hasattr(v, "__getitem__")),
-    dict: ("a mapping", lambda value: hasattr(value, "keys")),
 }
 
 MISSING: Any = object()

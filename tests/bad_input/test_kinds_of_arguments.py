@@ -2,16 +2,14 @@
 
 import inspect
 
-import numpy as np
 import pytest
 
 import core
 from core.errors.kinds import MISSING, kind_of
 from core.registry.kinds import FACADES
-from core.training import extensions
 
 KINDS = [kind for kind in FACADES if kind not in ("functions", "links", "optimizers")]
-SAMPLES = (1, 0.5, True, "a", (1, 1), ("a",), print, {})
+SAMPLES = (1, 0.5, True, "a", (1, 1), ("a",), print)
 
 
 def parameters(made):
@@ -50,33 +48,3 @@ def test_another_kind_is_refused_by_name(made, found, parameter, wrong):
             given.append(wrong if other is parameter else right(its))
     with pytest.raises((TypeError, ValueError), match=rf"expected .*\b{parameter.name}\b.*got"):
         made(*given, **named)
-
-
-@pytest.mark.parametrize(
-    ("make", "expected"),
-    [
-        (lambda: extensions.ImageReport(print), "ImageReport: expected images to be a string, an "),
-        (lambda: extensions.PrintReport(None), "PrintReport: expected entries to be a string or a"),
-        (lambda: extensions.PrintReport(3), "PrintReport: expected entries to be a string or a"),
-        (lambda: extensions.LogReport(3), "LogReport: expected keys to be an iterable or None"),
-        (lambda: extensions.TensorBoardReport(3), "TensorBoardReport: expected keys to be an iter"),
-        (
-            lambda: extensions.MultistepShift("lr", 0.1, 30, 0.1),
-            "MultistepShift: expected step_value to be an iterable, got int 30",
-        ),
-        (
-            lambda: core.training.updaters.ParallelUpdater(None, None, devices=3),
-            "ParallelUpdater: expected devices to be a mapping or None, got int 3",
-        ),
-    ],
-)
-def test_what_cannot_be_gone_through_is_refused_by_name(make, expected):
-    with pytest.raises(core.errors.InvalidSetting, match=expected):
-        make()
-
-
-def test_whatever_can_be_gone_through_is_taken_as_it_is():
-    for keys in ({"loss"}, ["loss"], iter(["loss"]), {"loss": 1}.keys(), "loss"):
-        assert extensions.LogReport(keys) is not None
-    steps = extensions.MultistepShift("lr", 0.5, np.array([2, 5]), init=0.8)
-    assert steps.value_at(2) == 0.4

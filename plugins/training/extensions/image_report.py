@@ -63,7 +63,7 @@ class ImageReport(Extension):
     @checked
     def __init__(
         self,
-        images: str | Iterable[str] | dict[str, Callable[[Any], AnyArray | Variable]],
+        images: str | Iterable[str] | Mapping[str, Callable[[Any], AnyArray | Variable]],
         limits: tuple[float, float] | None = None,
         directory: str = "images",
         columns: int | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.errors.kinds import checked
 from core.link.html import table
 from core.link.serializer import AbstractSerializer
 from core.training import Extension
@@ -45,10 +44,9 @@ class PrintReport(Extension):
             2    0.50000
     """
 
-    @checked
     def __init__(
         self,
-        entries: str | Sequence[str],
+        entries: Sequence[str],
         log_report: str | LogReport = "LogReport",
         out: TextIO | None = None,
     ) -> None:

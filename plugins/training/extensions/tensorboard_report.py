@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
 from core.training import Extension, TriggerSpec
 from plugins.training.extensions.observed import Observed
@@ -38,7 +37,6 @@ class TensorBoardReport(Extension):
 
     ranks = "together"
 
-    @checked
     def __init__(
         self,
         keys: Iterable[str] | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from core.errors.kinds import checked
 from core.errors.scalars import as_number
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
@@ -26,7 +25,6 @@ class ManualScheduleTrigger(NeedsInit):
     [1, 2, 5]
     """
 
-    @checked
     def __init__(self, points: float | Iterable[float], unit: str) -> None:
         given = points if isinstance(points, Iterable) else [points]
         self.points = [as_number("ManualScheduleTrigger", "a point", each) for each in given]
