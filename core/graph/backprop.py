@@ -20,7 +20,7 @@ from core.graph.history import creator_of, history_of
 from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.graph.variable_node import Source
 from core.graph.walk import Walk
-from core.registry.configuration import current_state, using_config
+from core.registry.configuration import using_config
 
 
 @checked_when_called
@@ -175,9 +175,6 @@ def grad(
     Returns:
         A list of Variables, None for an input that the outputs do not depend on.
 
-    Raises:
-        GraphError: Nothing was recorded, under `no_backprop_mode()`, that could lead to an input.
-
     >>> import core, numpy as np
     >>> x = core.Variable(np.full((), 2, "f"))
     >>> (gx,) = core.grad([x**3], [x], enable_double_backprop=True)
@@ -192,8 +189,6 @@ def grad(
     starts = _starts(outputs, grad_outputs, loss_scale)
     pairs = [(y._source, g) for y, g in zip(outputs, starts, strict=True)]
     roots = [(source, g if graph else g.array) for source, g in pairs if source in depending]
-    if not roots and not current_state().backprop:
-        _refuse_unrecorded(outputs)
     for x, source, g in zip(inputs, targets, grad_inputs or (), strict=grad_inputs is not None):
         if g is not None:  # where this input depends on another one, g leads on to that
             g = as_variable(check_grad(x._spec, x.name, g))
@@ -216,16 +211,6 @@ def grad(
             if loss_scale is not None:
                 x.loss_scale, Variable._scaled = loss_scale, True
     return found
-
-
-def _refuse_unrecorded(outputs: Sequence[Variable]) -> None:
-    """Raise GraphError for what depends on nothing only because no graph is recorded here."""
-    if outputs and all([y._source is None for y in outputs]):
-        raise GraphError(
-            "grad: the outputs have no graph, as it is not recorded under no_backprop_mode(), in "
-            "which models are evaluated and exported. Compute what is differentiated under "
-            "core.force_backprop_mode()."
-        )
 
 
 def _as_result(g: Any, source: Source, given: set[int]) -> Variable | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from core.errors import ExportError
@@ -117,14 +118,9 @@ class _Merge:
 
     def settings(self, functions: Sequence[Any]) -> Any:
         """The operation with settings that follow the sizes; None where all have the same."""
-        one: Any = functions[0]
-        kind: Any = type(one)
-        settings = getattr(one, "__dict__", {})
+        made = copy(functions[0])
         changed = False
-        made = kind.__new__(kind)  # not a copy: one that is part of a graph has none
-        if settings:
-            vars(made).update(settings)
-        for name, value in settings.items():
+        for name, value in getattr(functions[0], "__dict__", {}).items():
             values = [getattr(f, name, None) for f in functions]
             plain = all([isinstance(v, int | float | tuple | list) for v in values])
             if plain and any([v != value for v in values]):

@@ -131,7 +131,7 @@ def _traced(model: Any, arrays: tuple[Any, ...], axes: Axes, train: bool) -> _Tr
     def trace(given: tuple[Any, ...]) -> tuple[Program, list[Applied]]:
         applied: list[Applied] = []
         with using_config("train", train), no_backprop_mode():
-            variables = tuple([Variable(a) for a in given])
+            variables = tuple([Variable(a, requires_grad=False) for a in given])
             return unabridged(model, variables, applied=applied), applied
 
     program, applied = trace(arrays)
@@ -188,8 +188,8 @@ class _Writing:
         if not program.outputs:
             raise ExportError(
                 "onnx: expected a model that gives arrays or Variables, got "
-                f"{type(program.result).__name__}. Models are traced in no_backprop_mode; one that "
-                "takes gradients does it under core.force_backprop_mode()."
+                f"{type(program.result).__name__}. Models are traced in no_backprop_mode, in which "
+                "gradients are None."
             )
         places = {place.value: place for place in program.places}
         self.names = input_names

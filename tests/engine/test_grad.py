@@ -312,17 +312,3 @@ def test_a_general_backward_may_use_forward_again():
     (y,) = Twice().apply((x,))
     (g,) = core.grad([y], [x], [Variable(ones(4))], enable_double_backprop=True)
     np.testing.assert_array_equal(g.array, ones(4) * 2)
-
-
-def test_what_was_recorded_nowhere_is_told_from_what_does_not_depend():
-    x, other = variable(4), variable(4)
-    with core.no_backprop_mode():
-        for inputs in ([x], [x, other]):
-            with pytest.raises(GraphError, match=r"grad: the outputs .*force_backprop_mode\(\)"):
-                core.grad([total(x * x)], inputs)
-        with core.force_backprop_mode():
-            y = total(x * x)
-        gx, nothing = core.grad([y], [x, other])
-        np.testing.assert_array_equal(gx.array, 2 * x.array)
-        assert nothing is None and core.grad([y], [other]) == [None]
-    assert core.grad([total(Variable(ones(4), requires_grad=False))], [x]) == [None]

@@ -16,7 +16,7 @@ from onnx_runs import compare, exported, run
 import core
 import core.functions as F
 import core.links as L
-from core.errors import ExportError, GraphError, TraceError
+from core.errors import ExportError, TraceError
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "links"))
@@ -378,24 +378,6 @@ def test_a_singular_matrix_has_no_finite_inverse():
     assert not np.isfinite(y).any()
 
 
-def test_a_model_that_takes_gradients():
-    energy = core.Sequential(L.Linear(3, 8), F.tanh, L.Linear(8, 1))
-
-    def model(x):
-        with core.force_backprop_mode():
-            y = energy(x)
-            (g,) = core.grad([F.sum(y)], [x])
-        return y, -g
-
-    x = np.random.default_rng(0).normal(size=(2, 3)).astype("f")
-    message = exported(model, x)
-    for given_x in (x, x[:1], np.repeat(x, 4, axis=0)):
-        w, v = energy[0].W.array, energy[2].W.array
-        y = energy(given_x).array
-        force = -(v * (1 - np.tanh(given_x @ w.T + energy[0].b.array) ** 2)) @ w
-        compare(message, (given_x,), [y, force])
-
-
 def test_refusals_name_the_place():
     with pytest.raises(ExportError, match=r"linalg\.qr cannot be exported.*QR.*test_onnx_links"):
         exported(decomposed, np.eye(2, dtype="f"), batch=None)
@@ -410,10 +392,9 @@ def test_refusals_name_the_place():
             exported(lambda x, part=part: F.mean(x[part]), np.zeros((3, 2), "f"))
     with pytest.raises(ExportError, match="an opset from 18 to 28, got 29"):
         exported(F.relu, np.zeros((3, 2), "f"), opset=29)
-    with pytest.raises(ExportError, match=r"a model that gives arrays.*force_backprop_mode\(\)"):
-        exported(lambda x: 3.0, np.zeros((3, 2), "f"))
-    with pytest.raises(GraphError, match=r"grad: the outputs have no .*force_backprop_mode\(\)"):
-        exported(lambda x: core.grad([F.sum(x * x)], [x])[0], np.zeros((3, 2), "f"))
+    for nothing in (lambda x: 3.0, lambda x: core.grad([F.sum(x * x)], [x])[0]):
+        with pytest.raises(ExportError, match="a model that gives arrays.*gradients are None"):
+            exported(nothing, np.zeros((3, 2), "f"))
     with pytest.raises(TypeError, match="expected an array of a backend.* got list"):
         exported(F.relu, [np.zeros((3, 2), "f")])
     with pytest.raises(ExportError, match="expected 1 input_names"):
