@@ -32,12 +32,6 @@ def find(link: str, given: str | os.PathLike[str] | None, auto: str) -> Path | N
     """
     if given is None:
         return None
-    if not isinstance(given, (str, os.PathLike)):
-        raise TypeError(
-            f"links.{link}: expected pretrained_model to be None, 'auto' or the path of a file, "
-            f"got {given!r:.60}. How many classes there are, is not chosen "
-            "here: set another last layer in its place."
-        )
     path = models_folder() / auto if given == "auto" else Path(given)
     if path.suffix == ".caffemodel":
         raise NotImplementedError(f"links.{link}: {NO_CAFFE}")
