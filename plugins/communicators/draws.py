@@ -12,7 +12,7 @@ import numpy as np
 from core.arrays import backend, random_streams
 from core.link import Parameter
 from core.link.initializer import Initializer
-from core.optimizer import UpdateRule
+from core.optimizer import Step, UpdateRule
 from core.training import Communicator
 
 _WORD = (1 << 64) - 1
@@ -115,3 +115,27 @@ class FromRankZero(Initializer):
         found = self._comm.bcast(array)
         if self._comm.rank != 0:
             array[...] = found
+
+
+class DrawingStep(Step):
+    """The step of a rule with hooks, which draw what they do on every rank."""
+
+    __slots__ = ("_optimizer",)
+    _optimizer: Any
+
+    @classmethod
+    def of_step(cls, optimizer: Any, step: Step) -> Step:
+        """The same step."""
+        made = cls(step.parameter, step.rule, step.grad)
+        made._optimizer = optimizer
+        return made
+
+    def call_hooks(self) -> None:
+        """Call the hooks of the rule before the step."""
+        self._optimizer._draws.begin(self.rule, self._optimizer.t)
+        super().call_hooks()
+
+    def call_hooks_after(self) -> None:
+        """Call the hooks of the rule after the step."""
+        self._optimizer._draws.begin(self.rule, self._optimizer.t, after=True)
+        super().call_hooks_after()

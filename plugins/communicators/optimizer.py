@@ -22,7 +22,7 @@ from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
 from plugins.communicators.argument import refuse_again, refuse_copies, refuse_other
 from plugins.communicators.completed import Completed
-from plugins.communicators.draws import Draws, FromRankZero
+from plugins.communicators.draws import DrawingStep, Draws, FromRankZero
 from plugins.communicators.gradients import Gradients
 from plugins.communicators.no_examples import examples_of, is_collective, size_parameters
 from plugins.communicators.sharding import Shards
@@ -461,31 +461,7 @@ class MultiNodeOptimizer(GradientMethod):
 
     def _steps_of(self, target: Link) -> list[Step]:
         steps = super()._steps_of(target)
-        return [_Drawing.of_step(self, step) if len(step.rule._hooks) else step for step in steps]
-
-
-class _Drawing(Step):
-    """The step of a rule with hooks, which draw what they do on every rank."""
-
-    __slots__ = ("_optimizer",)
-    _optimizer: MultiNodeOptimizer
-
-    @classmethod
-    def of_step(cls, optimizer: MultiNodeOptimizer, step: Step) -> Step:
-        """The same step."""
-        made = cls(step.parameter, step.rule, step.grad)
-        made._optimizer = optimizer
-        return made
-
-    def call_hooks(self) -> None:
-        """Call the hooks of the rule before the step."""
-        self._optimizer._draws.begin(self.rule, self._optimizer.t)
-        super().call_hooks()
-
-    def call_hooks_after(self) -> None:
-        """Call the hooks of the rule after the step."""
-        self._optimizer._draws.begin(self.rule, self._optimizer.t, after=True)
-        super().call_hooks_after()
+        return [DrawingStep.of_step(self, s) if len(s.rule._hooks) else s for s in steps]
 
 
 def _trained(named: list[tuple[str, Parameter]]) -> list[str]:
